@@ -1,0 +1,46 @@
+"""What all tests share: where real data lies, one thread each, and how a skip is judged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).parents[2] / "shared" / "data"))
+STRICT = os.environ.get("REGARD_STRICT") == "1"
+IMPOSSIBLE = "this machine has no "  # how a reason begins that no set-up could mend, such as a missing GPU
+
+
+@pytest.fixture(autouse=True)
+def one_thread_and_seed():
+    """Two processes on two cores run the tests; and whatever a test draws, it draws again."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def multi30k() -> Path:
+    """The folder of the real English–German–French captions."""
+    folder = DATA / "multi30k"
+    if not folder.is_dir():
+        pytest.skip(f"Multi30k is not at {folder}: set REGARD_DATA to the folder that holds multi30k/")
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """REGARD_STRICT=1: what this machine could have run must not be skipped."""
+    report = yield
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(call.excinfo.value) if call.excinfo else ""
+        if not reason.startswith(IMPOSSIBLE):
+            report.outcome = "failed"
+            report.longrepr = f"skipped under REGARD_STRICT=1: {reason}"
+    return report
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    terminalreporter.write_line(f"skips: {len(terminalreporter.stats.get('skipped', []))}")
