@@ -1,0 +1,235 @@
+"""Every setting there is: its name, type, default and meaning, stated once.
+
+A recipe (TOML) or `--set model.width=512` overrides defaults; a run's `config.json` holds them all, resolved.
+Settings are frozen data: nothing in them is imported, evaluated or executed.
+
+    Settings            a whole run
+    ├── data            where the text comes from and which way it is translated
+    ├── tokenizer       how text becomes ids
+    ├── model           the network
+    ├── train           how long and how fast to learn
+    └── decode          how translations are searched for
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from regard.errors import ConfigError
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+FORMAT = 1  # of a run folder; raised when an older regard could no longer read it
+
+
+class Config(BaseModel):
+    """Settings that cannot change once made, and that know every key they take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class DataConfig(Config):
+    """Where the text comes from and which way it is translated."""
+
+    source: str = ""  # file of source sentences, one a line; or a TSV of pairs, and target stays empty
+    target: str = ""  # file of their translations
+    valid_source: str = ""  # the same two for validation; without them a part of the corpus is set aside
+    valid_target: str = ""
+    languages: tuple[str, ...] = ()  # names of source and target language, such as en,de; needed by both_ways
+    both_ways: bool = False  # learn target → source as well, in one model
+    valid_size: Count = 1000  # sentences to set aside when no validation files are given, at most a tenth
+    max_tokens: Count = 256  # longer training sentences are left out, and counted
+
+    @model_validator(mode="after")
+    def both_ways_need_names(self) -> Self:
+        if self.languages and len(self.languages) != 2:
+            raise ValueError(f"data.languages={','.join(self.languages)} should name two languages, such as en,de")
+        if len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"data.languages={','.join(self.languages)} names one language twice")
+        if self.both_ways and not self.languages:
+            raise ValueError("data.both_ways needs the languages' names: add --languages en,de")
+        return self
+
+
+class TokenizerConfig(Config):
+    """How text becomes ids."""
+
+    kind: Literal["unigram", "bpe"] = "unigram"
+    size: Annotated[int, Field(ge=300)] = 8000  # pieces at most; 256 of them are the bytes, so that no text is unknown
+    joint: bool = True  # one vocabulary for both languages, or one for each
+
+
+class TranslatorConfig(Config):
+    """The encoder–decoder of Vaswani et al. 2017; the sizes are ours, the architecture is theirs."""
+
+    family: Literal["translator"] = "translator"
+    source_vocabulary: int = 0  # filled in from the tokenizer
+    target_vocabulary: int = 0
+    width: Count = 256  # of the vectors between the sublayers
+    hidden: Count = 1024  # of the feed-forward's inner layer
+    heads: Count = 4
+    layers: Count = 3  # of the encoder, and of the decoder unless decoder_layers says otherwise
+    decoder_layers: Count = 3
+    norm: Literal["post", "pre"] = "post"  # LayerNorm after each sublayer as in the paper, or before it as in most since
+    activation: Literal["relu", "gelu"] = "relu"
+    position: Literal["halves", "interleaved", "learned", "none"] = "halves"  # sinusoidal in two layouts, or not
+    position_base: Annotated[float, Field(gt=1)] = 10_000.0  # n of the sinusoids: wavelengths run from 2π to n·2π
+    max_positions: Count = 1024  # rows of the learned table; sinusoids know no end
+    dropout: Share = 0.1  # of sublayer outputs and embedding sums
+    attention_dropout: Share = 0.0  # of attention weights; the fused kernel on a CPU takes none, so this costs time
+    tied: Literal["all", "target", "none"] = "all"  # which embeddings share one matrix with the output projection
+
+    @model_validator(mode="before")
+    @classmethod
+    def as_many_decoders_as_encoders(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and "layers" in given and "decoder_layers" not in given:
+            return {**given, "decoder_layers": given["layers"]}
+        return given
+
+    @model_validator(mode="after")
+    def sizes_fit(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"model.width={self.width} does not split into model.heads={self.heads}: make it a multiple")
+        if self.width % 2 and self.position in ("halves", "interleaved"):
+            raise ValueError(f"model.width={self.width} is odd, and sines and cosines come in pairs: make it even")
+        return self
+
+
+class TrainConfig(Config):
+    """How long and how fast to learn."""
+
+    steps: Count = 10_000  # optimizer steps, not epochs
+    batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
+    accumulate: Count = 1  # batches a step
+    schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
+    warmup: Annotated[int, Field(ge=0)] = 1000  # steps over which the learning rate climbs to its peak
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3  # that peak; for noam, the factor before its formula
+    betas: tuple[Share, Share] = (0.9, 0.98)
+    epsilon: Annotated[float, Field(gt=0)] = 1e-9
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    label_smoothing: Share = 0.1
+    clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
+    validate_every: Count = 500  # steps between validations, each with a checkpoint
+    choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
+    patience: Annotated[int, Field(ge=0)] = 0  # validations without a better figure before training stops; 0 is never
+    average: Count = 1  # checkpoints, up to the best one, whose mean becomes the model
+    log_every: Count = 50  # steps between lines of metrics.jsonl
+    seed: Annotated[int, Field(ge=0)] = 1
+
+    @model_validator(mode="after")
+    def warmup_fits(self) -> Self:
+        if self.warmup > self.steps:
+            raise ValueError(f"train.warmup={self.warmup} outlasts train.steps={self.steps}: lower it or train longer")
+        return self
+
+
+class DecodeConfig(Config):
+    """How translations are searched for."""
+
+    beam: Count = 5  # hypotheses kept at each step; 1 is greedy
+    length_penalty: float = 1.0  # α: a hypothesis' log-probability is divided by length^α
+    penalty: Literal["length", "paper"] = "length"  # length^α, or ((5 + length) / 6)^α as in the paper
+    max_length: Count = 256  # tokens, and never more than max_ratio × source + 10
+    max_ratio: Annotated[float, Field(gt=0)] = 3.0
+
+
+class Settings(Config):
+    """A whole run."""
+
+    format: int = FORMAT
+    version: str = ""  # of the regard that wrote the run
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: TranslatorConfig = TranslatorConfig()
+    train: TrainConfig = TrainConfig()
+    decode: DecodeConfig = DecodeConfig()
+
+    @model_validator(mode="after")
+    def parts_fit(self) -> Self:
+        if self.model.tied == "all" and not self.tokenizer.joint:
+            raise ValueError("model.tied=all shares one matrix, but tokenizer.joint=false makes two vocabularies: set model.tied=target")
+        if self.data.both_ways and not self.tokenizer.joint:
+            raise ValueError("data.both_ways reads and writes both languages: it needs tokenizer.joint=true")
+        return self
+
+
+C = TypeVar("C", bound=Config)
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """The settings that a TOML file names."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist: give the path of a recipe, such as recipes/base.toml") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as a recipe: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def override(given: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """`given` with each "model.width=512" put in; a value is read as TOML, and as plain text where it is none."""
+    result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        section, dot, key = name.strip().partition(".")
+        if not (equals and dot and key):
+            raise ConfigError(f"--set {assignment} is not of the form section.key=value: write, say, --set model.width=512")
+        part = result.setdefault(section, {})
+        if not isinstance(part, dict):
+            raise ConfigError(f"--set {assignment}: {section} is a single setting and has no key {key}")
+        part[key] = value_of(text.strip())
+    return result
+
+
+def value_of(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def validate(kind: type[C], given: Mapping[str, Any], where: str) -> C:
+    """`given` as settings of a kind, or a ConfigError that says in one sentence what is wrong `where`."""
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError(f"{where}: {sentence(kind, error)}") from None
+
+
+def sentence(kind: type[Config], error: ValidationError) -> str:
+    """The first complaint of a validation, in our words."""
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    name, value = ".".join(path), first.get("input")
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    if first["type"] == "extra_forbidden":
+        known = fields_at(kind, path[:-1])
+        close = difflib.get_close_matches(path[-1], known, n=1)
+        hint = f"did you mean {'.'.join([*path[:-1], close[0]])}?" if close else f"known are {', '.join(known)}"
+        return f"{name} is no setting; {hint}"
+    reason = first["msg"].replace("Input should be", "should be").replace(", unable to parse string as an integer", "")
+    return f"{name}={value!r} {reason}"
+
+
+def fields_at(kind: type[Config], path: list[str]) -> list[str]:
+    for part in path:
+        inner = kind.model_fields[part].annotation
+        if not (isinstance(inner, type) and issubclass(inner, Config)):
+            return []
+        kind = inner
+    return list(kind.model_fields)
+
+
+def to_json(config: Config) -> str:
+    return json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,78 @@
+"""Attention: who looks at whom, how much, and what they take from it."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from regard.errors import ConfigError
+from regard.model.cache import Kept
+
+
+class Attention(nn.Module):
+    """Multi-head attention of a sequence over itself, or over a memory.
+
+        weights = softmax(Q Kᵀ / √d)                           Vaswani et al. 2017, equation 1
+        output  = concat(weights_h V_h, for each head h) W     ibid., section 3.2.2
+
+    Shapes: B batch, T queries, S keys, D width, H heads, d = D / H width of one head.
+    """
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0):
+        super().__init__()
+        if width % heads:
+            raise ConfigError(f"width={width} does not split into heads={heads}: make width a multiple of heads")
+        self.heads = heads
+        self.dropout = dropout
+        self.qkv = nn.Linear(width, 3 * width)  # one matmul for the three; a memory uses its last two thirds
+        self.output = nn.Linear(width, width)
+        for matrix in self.qkv.weight.chunk(3):  # three matrices in one: each starts as if it stood alone
+            nn.init.xavier_uniform_(matrix)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.qkv.bias)
+        nn.init.zeros_(self.output.bias)
+
+    def forward(
+        self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, kept: Kept | None = None
+    ) -> Tensor:
+        """x (B, T, D) looks at memory (B, S, D), or at itself; mask broadcasts to (B, H, T, S), True may look."""
+        q, k, v = self.project(x, memory, kept)
+        dropout = self.dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, d)
+        return self.output(heads.transpose(1, 2).flatten(2))  # (B, T, D)
+
+    def weights(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """The softmax of equation 1, (B, H, T, S). The fused kernel keeps it to itself; the explorer asks here."""
+        q, k, _ = self.project(x, memory)
+        return attention_weights(q, k, mask)
+
+    def project(
+        self, x: Tensor, memory: Tensor | None = None, kept: Kept | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of x (B, H, T, d); keys and values of memory, or of x itself and what was kept (B, H, S, d)."""
+        if memory is None:
+            q, k, v = (self.split(y) for y in self.qkv(x).chunk(3, dim=-1))
+            return (q, k, v) if kept is None else (q, *kept.append(k, v))
+        width = x.size(-1)
+        q = self.split(F.linear(x, self.qkv.weight[:width], self.qkv.bias[:width]))
+
+        def look_up() -> tuple[Tensor, Tensor]:
+            k, v = F.linear(memory, self.qkv.weight[width:], self.qkv.bias[width:]).chunk(2, dim=-1)
+            return self.split(k), self.split(v)
+
+        return (q, *(look_up() if kept is None else kept.once(look_up)))
+
+    def split(self, y: Tensor) -> Tensor:
+        """(B, T, D) → (B, H, T, d): a slice of the features for each head."""
+        return y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
+    """softmax(q kᵀ · scale), (…, T, S), the scale being 1 / √d; who may look at nothing weighs nothing."""
+    scores = q @ k.mT * (1 / math.sqrt(q.size(-1)) if scale is None else scale)  # (…, T, S)
+    if mask is None:
+        return scores.softmax(-1)
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0.0)

@@ -1,0 +1,101 @@
+"""The block that every family is stacked from: attention and a feed-forward, each with a residual and a norm around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from regard.model.attention import Attention
+from regard.model.cache import BlockCache, Cache
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂                    Vaswani et al. 2017, equation 2"""
+
+    def __init__(self, width: int, hidden: int, activation: str = "relu"):
+        super().__init__()
+        self.inner = nn.Linear(width, hidden)
+        self.activation = ACTIVATIONS[activation]()
+        self.outer = nn.Linear(hidden, width)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(self.activation(self.inner(x)))
+
+
+class PostNorm(nn.Module):
+    """x = LayerNorm(x + Sublayer(x))                         Vaswani et al. 2017, section 3.1"""
+
+    def __init__(self, width: int, dropout: float = 0.0):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class PreNorm(nn.Module):
+    """x = x + Sublayer(LayerNorm(x)); what is summed up so is normed once more at the end of the stack."""
+
+    def __init__(self, width: int, dropout: float = 0.0):
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        return x + self.dropout(sublayer(self.norm(x)))
+
+
+Around = Callable[[], nn.Module]  # makes one residual-and-norm, to be put around one sublayer
+
+
+class Block(nn.Module):
+    """Self-attention, attention over a memory if it is to read one, feed-forward; being causal is a mask."""
+
+    def __init__(self, attention: Callable[[], Attention], feed_forward: FeedForward, around: Around, reads: bool = False):
+        super().__init__()
+        self.self_attention, self.around_self = attention(), around()
+        if reads:
+            self.cross_attention, self.around_cross = attention(), around()
+        self.feed_forward, self.around_feed = feed_forward, around()
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: BlockCache | None = None,
+    ) -> Tensor:
+        own, kept = (cache.own, cache.memory) if cache else (None, None)
+        x = self.around_self(x, lambda x: self.self_attention(x, mask=mask, kept=own))
+        if memory is not None:
+            x = self.around_cross(x, lambda x: self.cross_attention(x, memory, memory_mask, kept))
+        return self.around_feed(x, self.feed_forward)
+
+
+class Stack(nn.Module):
+    """Blocks one after the other, alike in structure, each with parameters of its own."""
+
+    def __init__(self, blocks: list[Block], norm: nn.Module | None = None):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = norm or nn.Identity()  # after the last pre-norm block; a post-norm block has normed already
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        for i, block in enumerate(self.blocks):
+            x = block(x, mask, memory, memory_mask, cache.blocks[i] if cache else None)
+        return self.norm(x)

@@ -1,0 +1,73 @@
+"""Where a token stands, added to what it is.
+
+Attention alone does not know the order of what it looks at; each of these adds a vector to every position. What turns or
+biases queries and keys instead (rotary, relative) belongs into `Attention.project` and its scores.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import ConfigError
+
+
+def sinusoids(positions: Tensor, width: int, base: float = 10_000.0, layout: str = "halves") -> Tensor:
+    """One row of sines and cosines for each position, (T, D).
+
+        PE(pos, 2i)     = sin(pos / base^(2i / D))             Vaswani et al. 2017, section 3.5
+        PE(pos, 2i + 1) = cos(pos / base^(2i / D))
+
+    That is the interleaved layout. The halves layout holds the same numbers, all sines first, then all cosines.
+    """
+    exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width  # (D/2)
+    angles = positions.to(torch.float64).unsqueeze(1) / base**exponents  # (T, D/2)
+    if layout == "halves":
+        table = torch.cat([angles.sin(), angles.cos()], dim=1)
+    elif layout == "interleaved":
+        table = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+    else:
+        raise ConfigError(f"layout={layout!r} is neither halves nor interleaved")
+    return table.to(torch.get_default_dtype())
+
+
+class Sinusoidal(nn.Module):
+    """Adds sinusoids; the table is computed, never learned nor saved, and grows with the longest sentence seen."""
+
+    def __init__(self, width: int, base: float = 10_000.0, layout: str = "halves"):
+        super().__init__()
+        self.width, self.base, self.layout = width, base, layout
+        self.register_buffer("table", self.rows(64), persistent=False)
+
+    def rows(self, count: int, device: torch.device | None = None) -> Tensor:
+        return sinusoids(torch.arange(count, device=device), self.width, self.base, self.layout)
+
+    def forward(self, x: Tensor, past: int = 0) -> Tensor:
+        end = past + x.size(1)
+        if end > self.table.size(0):
+            self.table = self.rows(2 * end, x.device).to(self.table.dtype)
+        return x + self.table[past:end]  # (B, T, D) + (T, D)
+
+
+class Learned(nn.Module):
+    """Adds a learned row for each position up to a fixed number."""
+
+    def __init__(self, width: int, positions: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(positions, width) * 0.02)
+
+    def forward(self, x: Tensor, past: int = 0) -> Tensor:
+        end = past + x.size(1)
+        if end > self.table.size(0):
+            raise ConfigError(
+                f"a sequence of {end} tokens does not fit model.max_positions={self.table.size(0)}: "
+                "shorten it, or train with more positions"
+            )
+        return x + self.table[past:end]
+
+
+class Unordered(nn.Module):
+    """Adds nothing: attention over a bag of tokens."""
+
+    def forward(self, x: Tensor, past: int = 0) -> Tensor:
+        return x

@@ -1,0 +1,84 @@
+"""The Transformer of "Attention Is All You Need": an encoder reads the source, a decoder writes the target."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from regard.config import TranslatorConfig
+from regard.model.attention import Attention
+from regard.model.block import Block, FeedForward, PostNorm, PreNorm, Stack
+from regard.model.cache import Cache
+from regard.model.embedding import Embedding
+from regard.model.mask import causal
+from regard.model.position import Learned, Sinusoidal, Unordered
+
+class Translator(nn.Module):
+    """source (B, S) and target (B, T) ids → logits (B, T, V) of the token that follows each target position.
+
+    `readable` (B, S) is True where the source is a token and False where it is padding. Target padding stands at the end,
+    where no token before it may look, and needs no mask.
+    """
+
+    def __init__(self, config: TranslatorConfig):
+        super().__init__()
+        self.config = config
+        self.source_embedding = Embedding(config.source_vocabulary, config.width)
+        shared = config.tied == "all"
+        self.target_embedding = (
+            self.source_embedding if shared else Embedding(config.target_vocabulary, config.width)
+        )
+        untied = config.tied == "none"
+        self.output = Embedding(config.target_vocabulary, config.width) if untied else self.target_embedding
+        self.source_position = position(config)
+        self.target_position = position(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = stack(config, config.layers)
+        self.decoder = stack(config, config.decoder_layers, reads=True)
+
+    def forward(self, source: Tensor, target: Tensor, readable: Tensor) -> Tensor:
+        return self.logits(self.decode(target, self.encode(source, readable), readable))
+
+    def encode(self, source: Tensor, readable: Tensor) -> Tensor:
+        """The memory: a vector for each source token that has looked at all the others, (B, S, D)."""
+        x = self.dropout(self.source_position(self.source_embedding(source)))
+        return self.encoder(x, mask=readable[:, None, None, :])
+
+    def decode(self, target: Tensor, memory: Tensor, readable: Tensor, cache: Cache | None = None) -> Tensor:
+        """A vector for each target token that has looked at those before it and at the memory, (B, T, D).
+
+        With a cache, target holds the new tokens alone.
+        """
+        past = cache.length if cache else 0
+        x = self.dropout(self.target_position(self.target_embedding(target), past))
+        mask = causal(target.size(1), past, target.device)
+        return self.decoder(x, mask, memory, readable[:, None, None, :], cache)
+
+    def logits(self, x: Tensor) -> Tensor:
+        return self.output.logits(x)
+
+    def cache(self) -> Cache:
+        return Cache(self.config.decoder_layers)
+
+
+def position(config: TranslatorConfig) -> nn.Module:
+    match config.position:
+        case "learned":
+            return Learned(config.width, config.max_positions)
+        case "none":
+            return Unordered()
+        case layout:
+            return Sinusoidal(config.width, config.position_base, layout)
+
+
+def stack(config: TranslatorConfig, layers: int, reads: bool = False) -> Stack:
+    around = {"post": PostNorm, "pre": PreNorm}[config.norm]
+    blocks = [
+        Block(
+            attention=lambda: Attention(config.width, config.heads, config.attention_dropout),
+            feed_forward=FeedForward(config.width, config.hidden, config.activation),
+            around=lambda: around(config.width, config.dropout),
+            reads=reads,
+        )
+        for _ in range(layers)
+    ]
+    return Stack(blocks, nn.LayerNorm(config.width) if config.norm == "pre" else None)
