@@ -1,0 +1,105 @@
+"""Sentence pairs as ids, grouped by length into batches under a token budget, in an order that can be taken up again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from regard.tokens.text import BOS, EOS, PAD
+
+
+class Example(NamedTuple):
+    """One pair as ids, each side ending in EOS; a language tag, if there is one, opens the source."""
+
+    source: list[int]
+    target: list[int]
+
+    @property
+    def size(self) -> int:
+        """What it takes of a batch's budget: its longer side."""
+        return max(len(self.source), len(self.target))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples side by side, padded at the end. B sentences, S and T the longest source and target."""
+
+    source: Tensor  # (B, S) ids
+    readable: Tensor  # (B, S) True where the source is a token
+    target: Tensor  # (B, T) BOS and the target: what the decoder reads
+    labels: Tensor  # (B, T) the target and EOS: what it is to say next
+    wanted: Tensor  # (B, T) True where there is a label
+
+    @property
+    def tokens(self) -> int:
+        """Target tokens to learn from."""
+        return int(self.wanted.sum())
+
+    def to(self, device: torch.device) -> Batch:
+        return Batch(*(tensor.to(device) for tensor in vars(self).values()))
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)  # (B, longest)
+
+
+def collate(examples: Sequence[Example]) -> Batch:
+    source = pad([example.source for example in examples])
+    labels = pad([example.target for example in examples])
+    target = pad([[BOS, *example.target[:-1]] for example in examples])
+    lengths = torch.tensor([[len(example.source), len(example.target)] for example in examples])
+    readable = torch.arange(source.size(1)) < lengths[:, :1]
+    wanted = torch.arange(labels.size(1)) < lengths[:, 1:]
+    return Batch(source, readable, target, labels, wanted)
+
+
+def grouped(examples: Sequence[Example], budget: int, order: Sequence[int]) -> list[list[int]]:
+    """Indices in groups of like length: rows × longest side ≤ budget, and every index once.
+
+    A single example over the budget stands alone rather than be lost; corpora are cut to `data.max_tokens` before.
+    Within one length the given order holds, so that a shuffled order gives other neighbours each time.
+    """
+    groups: list[list[int]] = []
+    longest = 0
+    for index in sorted(order, key=lambda i: (examples[i].size, len(examples[i].target) - len(examples[i].source))):
+        longest = max(longest, examples[index].size)
+        if not groups or longest * (len(groups[-1]) + 1) > budget:
+            groups.append([])
+            longest = examples[index].size
+        groups[-1].append(index)
+    return groups
+
+
+@dataclass
+class Place:
+    """How far training has read: the next batch is number `batch` of epoch `epoch`."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+def endless(examples: Sequence[Example], budget: int, seed: int, place: Place) -> Iterator[Batch]:
+    """Batches for ever, each epoch in an order of its own that depends on seed and epoch alone; moves `place` along."""
+    while True:
+        shuffle = random.Random(f"{seed} {place.epoch}")
+        order = list(range(len(examples)))
+        shuffle.shuffle(order)
+        groups = grouped(examples, budget, order)
+        shuffle.shuffle(groups)
+        while place.batch < len(groups):
+            group = groups[place.batch]
+            place.batch += 1
+            yield collate([examples[i] for i in group])
+        place.epoch, place.batch = place.epoch + 1, 0
+
+
+def in_order(examples: Sequence[Example], budget: int) -> Iterator[Batch]:
+    """Every example once, shortest first: for validation."""
+    for group in grouped(examples, budget, range(len(examples))):
+        yield collate([examples[i] for i in group])

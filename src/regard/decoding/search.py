@@ -1,0 +1,157 @@
+"""Logits to ids: greedy and beam search over a batch of sources.
+
+At every step the K hypotheses of a sentence are continued by every token; of these the 2K + 1 likeliest are looked at:
+
+- those among the first K that end in EOS are finished, with log-probability / length^α as their score (EOS counts);
+- the first K that do not end go on;
+- a sentence is done when K of its hypotheses are finished, or at its length limit, where what still stands among the
+  first K is taken as it is.
+
+This is the rule of Hugging Face's `generate(early_stopping=True)`. Greedy search is K = 1.
+
+**Any batch gives the same text.** Matrix products of other row counts differ in their last bits, and a choice between two
+near-equal candidates could fall otherwise in another batch. So each sentence reports its `margin`, the smallest
+difference that any of its choices hung on; `decoding.translate` decodes again, alone, those that fell below a threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.config import DecodeConfig
+from regard.model.translator import Translator
+from regard.tokens.text import BOS, EOS
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A candidate output: its ids without EOS, and how likely the model finds it."""
+
+    ids: tuple[int, ...]
+    score: float  # log-probability, EOS included, over the length penalty: what hypotheses are ranked by
+    log_probability: float
+    finished: bool  # False where the length limit cut it off
+
+
+@dataclass
+class Found:
+    """What the search found for one sentence, the best first, and the smallest difference it hung on."""
+
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+    margin: float = torch.inf
+
+
+class Candidates(NamedTuple):
+    """The likeliest continuations of each sentence, sorted."""
+
+    sums: Tensor  # (B, C) log-probability so far
+    beams: Tensor  # (B, C) which hypothesis each continues
+    tokens: Tensor  # (B, C) by what
+
+
+@torch.inference_mode()
+def search(
+    model: Translator,
+    source: Tensor,
+    readable: Tensor,
+    config: DecodeConfig,
+    limits: list[int],
+    forbidden: Tensor | None = None,
+    cached: bool = True,
+) -> list[Found]:
+    """The best hypotheses for each row of source (B, S), at most `limits[b]` tokens long.
+
+    `forbidden` ids are never written. Without the cache every step computes all positions anew, to the same end.
+    """
+    K, device = config.beam, source.device
+    found = [Found() for _ in limits]
+    alive = list(range(len(limits)))  # the sentences still searched, in the order of the rows; K rows each
+
+    memory = model.encode(source, readable).repeat_interleave(K, 0)  # (B·K, S, D)
+    readable = readable.repeat_interleave(K, 0)
+    cache = model.cache() if cached else None
+    written = torch.full((len(alive) * K, 1), BOS, device=device)  # (B·K, 1 + step)
+    sums = torch.full((len(alive), K), -torch.inf, device=device)  # (B, K); at first only one hypothesis is there
+    sums[:, 0] = 0.0
+
+    for length in range(1, max(limits, default=0) + 1):
+        states = model.decode(written[:, -1:] if cached else written, memory, readable, cache)
+        log_probabilities = model.logits(states[:, -1]).float().log_softmax(-1)  # (B·K, V)
+        if forbidden is not None:
+            log_probabilities[:, forbidden] = -torch.inf
+        best = candidates(sums, log_probabilities)
+        ends = best.tokens == EOS  # (B, C)
+        onward = (~ends).cumsum(1)  # (B, C) rank among those that do not end
+        keep = (~ends) & (onward <= K)  # (B, C): exactly K in each row
+
+        note_margins(found, alive, best.sums, ends, K)
+        for row, rank in (ends[:, :K] & best.sums[:, :K].isfinite()).nonzero().tolist():
+            finish(found[alive[row]], written[row * K + best.beams[row, rank]], best.sums[row, rank], length, config)
+
+        done = []
+        for row, sentence in enumerate(alive):
+            if length == limits[sentence] and len(found[sentence].hypotheses) < K:
+                for rank in range(K):
+                    if not ends[row, rank] and best.sums[row, rank].isfinite():
+                        ids = torch.cat([written[row * K + best.beams[row, rank]], best.tokens[row, rank : rank + 1]])
+                        finish(found[sentence], ids, best.sums[row, rank], length, config, ended=False)
+            full = len(found[sentence].hypotheses) >= K or length == limits[sentence]
+            done.append(full or not best.sums[row][keep[row]].isfinite().any())
+
+        rows = torch.tensor([row for row, is_done in enumerate(done) if not is_done], dtype=torch.long, device=device)
+        if not len(rows):
+            break
+        alive = [alive[row] for row in rows.tolist()]
+        sums = best.sums[rows][keep[rows]].view(-1, K)
+        origin = (rows.unsqueeze(1) * K + best.beams[rows][keep[rows]].view(-1, K)).flatten()  # (B·K) rows to go on from
+        written = torch.cat([written[origin], best.tokens[rows][keep[rows]].view(-1, 1)], dim=1)
+        if len(rows) < len(done):  # a source is the same for all hypotheses of its sentence: it moves only when others leave
+            stay = (rows.unsqueeze(1) * K + torch.arange(K, device=device)).flatten()
+            memory, readable = memory[stay], readable[stay]
+            if cache is not None:
+                cache.select_memory(stay)
+        if cache is not None:
+            cache.select_own(origin)
+
+    for each in found:
+        each.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+        scores = [hypothesis.score for hypothesis in each.hypotheses]
+        each.margin = min([each.margin, *(a - b for a, b in zip(scores, scores[1:], strict=False))])
+    return found
+
+
+def candidates(sums: Tensor, log_probabilities: Tensor) -> Candidates:
+    """The 2K + 1 likeliest of the K · V continuations: K that may end, K that may go on, and one that is left out."""
+    (B, K), V = sums.shape, log_probabilities.size(-1)
+    totals = (sums.unsqueeze(2) + log_probabilities.view(B, K, V)).view(B, K * V)
+    values, indices = totals.topk(min(2 * K + 1, K * V), dim=1)
+    return Candidates(values, indices // V, indices % V)
+
+
+def note_margins(found: list[Found], alive: list[int], sums: Tensor, ends: Tensor, K: int) -> None:
+    """Two cuts decide a step: between the first K candidates and the rest, and between the K that go on and the next."""
+    gaps = [sums[:, K - 1] - sums[:, K]] if sums.size(1) > K else []
+    onward = sums.masked_fill(ends, -torch.inf).sort(dim=1, descending=True).values
+    if onward.size(1) > K:
+        gaps.append(onward[:, K - 1] - onward[:, K])
+    if not gaps:
+        return
+    smallest = torch.stack(gaps).nan_to_num(torch.inf).amin(0).tolist()  # −∞ − −∞: no choice was made there
+    for sentence, gap in zip(alive, smallest, strict=True):
+        found[sentence].margin = min(found[sentence].margin, gap)
+
+
+def finish(found: Found, written: Tensor, total: Tensor, length: int, config: DecodeConfig, ended: bool = True) -> None:
+    log_probability = total.item()
+    score = log_probability / penalty(length, config)
+    found.hypotheses.append(Hypothesis(tuple(written[1:].tolist()), score, log_probability, ended))
+
+
+def penalty(length: int, config: DecodeConfig) -> float:
+    """What a log-probability is divided by: length^α, or ((5 + length) / 6)^α        Wu et al. 2016, equation 14"""
+    base = length if config.penalty == "length" else (5 + length) / 6
+    return base**config.length_penalty

@@ -1,0 +1,129 @@
+"""A run: settings, tokenizers and model, to and from one folder. Nothing in it is pickled, nothing in it can run code.
+
+    config.json         every setting, resolved, with the folder's format number
+    model.safetensors   the parameters
+    tokenizer.model     one vocabulary for both sides, or source.model and target.model
+    README.md           the model card
+    metrics.jsonl       what was measured while it trained
+    checkpoints/        what training can be taken up from
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_model, save_model
+
+from regard import device
+from regard.config import FORMAT, Settings, to_json, validate
+from regard.errors import RunError
+from regard.model import build
+from regard.model.translator import Translator
+from regard.tokens.text import EOS, TextTokenizer
+
+CONFIG, PARAMETERS = "config.json", "model.safetensors"
+JOINT, SOURCE, TARGET = "tokenizer.model", "source.model", "target.model"
+
+
+@dataclass
+class Run:
+    settings: Settings
+    source_tokenizer: TextTokenizer
+    target_tokenizer: TextTokenizer  # the same object where the vocabulary is joint
+    model: Translator
+    folder: Path | None = None
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def encode_source(self, text: str, to: str | None = None) -> list[int]:
+        """The ids that the encoder reads: the tag of the language asked for, if the run has several; the text; EOS."""
+        return [*self.tag(to), *self.source_tokenizer.encode(text), EOS]
+
+    def encode_target(self, text: str) -> list[int]:
+        return [*self.target_tokenizer.encode(text), EOS]
+
+    def tag(self, to: str | None) -> list[int]:
+        """What opens a source sentence to be translated into a language."""
+        data = self.settings.data
+        if data.both_ways:
+            if to is None:
+                raise RunError(f"this run translates into {' and '.join(data.languages)}: say which, as in --to {data.languages[1]}")
+            return [self.source_tokenizer.tag(to)]
+        if to is not None and to not in data.languages[1:]:
+            known = f"into {data.languages[1]} only" if data.languages else "one way, and does not know its languages' names"
+            raise RunError(f"to {to} is not possible: this run translates {known}")
+        return []
+
+    def save(self, folder: Path) -> None:
+        self.save_description(folder)
+        save_model(self.model, str(folder / PARAMETERS))
+        self.folder = folder
+
+    def save_description(self, folder: Path) -> None:
+        """Settings and tokenizers: what is known before the first step of training."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / CONFIG).write_text(to_json(self.settings), encoding="utf-8")
+        if self.settings.tokenizer.joint:
+            self.source_tokenizer.save(folder / JOINT)
+        else:
+            self.source_tokenizer.save(folder / SOURCE)
+            self.target_tokenizer.save(folder / TARGET)
+
+
+def load(folder: str | Path, on: str = "auto") -> Run:
+    """The run in a folder, ready to translate, on a device: auto, cpu, cuda or mps."""
+    folder = Path(folder)
+    settings = read_settings(folder)
+    source, target = load_tokenizers(settings, folder)
+    chosen = device.choose(on)
+    model = build_as_saved(settings, folder / PARAMETERS)
+    return Run(settings, source, target, model.to(chosen).eval(), folder)
+
+
+def read_settings(folder: Path) -> Settings:
+    path = folder / CONFIG
+    if not path.is_file():
+        raise RunError(f"{folder} is not a run folder: it has no {CONFIG}; give the folder that regard train wrote")
+    try:
+        given = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from None
+    if not isinstance(given, dict) or not isinstance(given.get("format"), int):
+        raise RunError(f"{path} is not the configuration of a run: it has no format number")
+    if given["format"] > FORMAT:
+        raise RunError(
+            f"{folder} has format {given['format']} and this regard reads up to {FORMAT}: update regard to at least "
+            f"{given.get('version', 'the version that wrote it')}"
+        )
+    return validate(Settings, given, str(path))
+
+
+def load_tokenizers(settings: Settings, folder: Path) -> tuple[TextTokenizer, TextTokenizer]:
+    if settings.tokenizer.joint:
+        joint = TextTokenizer.load(folder / JOINT)
+        return joint, joint
+    return TextTokenizer.load(folder / SOURCE), TextTokenizer.load(folder / TARGET)
+
+
+def build_as_saved(settings: Settings, path: Path) -> Translator:
+    """The model of the settings with the parameters of a file, once the shapes in its header are seen to be the model's."""
+    with torch.device("meta"):  # takes no memory, whatever sizes the settings claim
+        expected = {name: tuple(tensor.shape) for name, tensor in build(settings.model).state_dict().items()}
+    try:
+        with safe_open(path, framework="pt") as file:
+            found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        if wrong := [name for name, shape in found.items() if expected.get(name) != shape]:
+            raise RunError(f"{path} does not hold the model of {CONFIG}: {wrong[0]} has the shape {found[wrong[0]]}")
+        model = build(settings.model)
+        load_model(model, path)
+    except FileNotFoundError:
+        raise RunError(f"{path.parent} has no {path.name}: training has not finished; regard train --resume goes on") from None
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise RunError(f"{path} cannot be read as the model's parameters: {str(error).splitlines()[0]}") from None
+    return model

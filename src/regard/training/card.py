@@ -1,0 +1,46 @@
+"""The model card: a run's README, for whoever finds the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.run import Run
+from regard.training.checkpoint import Progress
+
+
+def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: int) -> None:
+    settings = run.settings
+    model, train, data = settings.model, settings.train, settings.data
+    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    names = data.languages or ("source", "target")
+    arrow = " ↔ " if data.both_ways else " → "
+    to = f" --to {data.languages[1]}" if data.both_ways else ""
+    figure = dict(progress.history).get(progress.best)
+    lines = [
+        f"# {folder.name}: {arrow.join(names)}",
+        "",
+        f"A Transformer (encoder–decoder, Vaswani et al. 2017) trained with regard {settings.version}.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| training data | {data.source or 'pairs in memory'}{', ' + data.target if data.target else ''}: {pairs:,} pairs |",
+        f"| validation | {data.valid_source or 'set aside'}: {valid:,} pairs |",
+        f"| network | {model.layers} + {model.decoder_layers} layers, width {model.width}, hidden {model.hidden}, "
+        f"{model.heads} heads, {model.norm}-norm |",
+        f"| parameters | {parameters:,} |",
+        f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
+        f"| training | {progress.step:,} steps of up to {train.batch_tokens * train.accumulate:,} tokens, seed {train.seed} |",
+    ]
+    if figure is not None:
+        shown = figure if train.choose_by == "loss" else -figure
+        lines.append(f"| validation {train.choose_by} | {shown:.3f} at step {progress.best:,} (greedy) |")
+    lines += [
+        "| licence | that of the training data |",
+        "",
+        "```sh",
+        f"regard translate {folder}{to} < input.txt > output.txt",
+        f"regard evaluate {folder} --source test.source --target test.target{to}",
+        "```",
+        "",
+    ]
+    (folder / "README.md").write_text("\n".join(lines), encoding="utf-8")

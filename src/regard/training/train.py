@@ -1,0 +1,170 @@
+"""The verb train: raw text in, a run folder out."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard import __version__, device
+from regard.config import Settings, TranslatorConfig, validate
+from regard.data.batch import Example
+from regard.data.corpus import Pair, read_pairs, read_table, without_empty
+from regard.data.direction import directed, set_aside
+from regard.errors import ConfigError, DataError, RunError
+from regard.model import build
+from regard.run import CONFIG, Run, load_tokenizers, read_settings
+from regard.tokens.text import TextTokenizer
+from regard.training import checkpoint
+from regard.training.card import write_card
+from regard.training.loop import fit
+from regard.training.report import say
+
+
+def train(
+    settings: Mapping[str, Any] | Settings, out: str | Path, *, on: str = "auto", resume: bool = False, overwrite: bool = False
+) -> Run:
+    """Train a run from the files that `settings` names, and leave it in the folder `out`.
+
+    Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}.
+    """
+    if not isinstance(settings, Settings):
+        settings = validate(Settings, settings, "settings")
+    train_pairs, valid_pairs = read_corpus(settings)
+    return train_pairs_into(out, settings, train_pairs, valid_pairs, on=on, resume=resume, overwrite=overwrite)
+
+
+def train_pairs_into(
+    out: str | Path,
+    settings: Settings,
+    pairs: Sequence[Pair],
+    valid: Sequence[Pair],
+    *,
+    on: str = "auto",
+    resume: bool = False,
+    overwrite: bool = False,
+) -> Run:
+    """The same from pairs in memory."""
+    folder, chosen = Path(out), device.choose(on)
+    torch.manual_seed(settings.train.seed)
+    if resume:
+        run = take_up(settings, folder)
+    else:
+        make_room(folder, overwrite)
+        source, target = learn_tokenizers(settings, pairs)
+        settings = resolved(settings, source, target)
+        run = Run(settings, source, target, build(settings.model), folder)
+        run.save_description(folder)
+    run.model.to(chosen)
+    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    say(f"{parameters:,} parameters, {settings.model.target_vocabulary:,} pieces, on {chosen}")
+
+    examples = as_examples(run, pairs)
+    progress = fit(run, folder, examples, directed(valid, settings.data), resume)
+    run.save(folder)
+    write_card(run, folder, progress, len(pairs), len(valid))
+    return run
+
+
+def read_corpus(settings: Settings) -> tuple[list[Pair], list[Pair]]:
+    """Training and validation pairs, without those that have an empty side."""
+    data = settings.data
+    if not data.source:
+        raise ConfigError("there is nothing to train on: give --source and --target, or a file of tab-separated pairs")
+    pairs = read_side_by_side(data.source, data.target)
+    if bool(data.valid_source) and not data.valid_target and data.target:
+        raise ConfigError("--valid-source has no --valid-target beside it: give both or neither")
+    if data.valid_target and not data.valid_source:
+        raise ConfigError("--valid-target has no --valid-source beside it: give both or neither")
+    if data.valid_source:
+        return pairs, read_side_by_side(data.valid_source, data.valid_target)
+    train, valid = set_aside(pairs, data.valid_size, settings.train.seed)
+    say(f"no validation files: {len(valid):,} of {len(pairs):,} pairs set aside; they share no sentence with the rest")
+    return train, valid
+
+
+def read_side_by_side(source: str, target: str) -> list[Pair]:
+    pairs, empty = without_empty(read_pairs(Path(source), Path(target)) if target else read_table(Path(source)))
+    if empty:
+        shown = ", ".join(str(number) for number in empty[:5]) + (" …" if len(empty) > 5 else "")
+        say(f"{source}: {len(empty):,} pairs with an empty side are left out (line {shown})")
+    if not pairs:
+        raise DataError(f"{source} holds no sentence pairs: every line has an empty side")
+    return pairs
+
+
+def make_room(folder: Path, overwrite: bool) -> None:
+    """An empty folder to train into; one that holds something is kept unless it is a run and may be overwritten."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file: choose another folder for --out")
+    if folder.exists() and any(folder.iterdir()):
+        if not overwrite:
+            raise RunError(f"{folder} is not empty: choose another --out, or go on with --resume, or replace it with --overwrite")
+        if not (folder / CONFIG).is_file():
+            raise RunError(f"{folder} is not empty and not a run, so it is not overwritten: choose another --out")
+        shutil.rmtree(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{folder} cannot be made: {error.strerror}; choose another --out") from None
+
+
+def take_up(settings: Settings, folder: Path) -> Run:
+    """The run in a folder as it was set up, to be trained on. Only the length of training may be another."""
+    saved = read_settings(folder)
+    if not checkpoint.steps(folder):
+        raise RunError(f"{folder} has no checkpoint to resume from: train it anew with --overwrite")
+    wanted = settings.model_copy(update={"version": saved.version, "model": vocabulary_of(saved, settings)})
+    for part in ("data", "tokenizer", "model", "train"):
+        before, after = getattr(saved, part).model_dump(), getattr(wanted, part).model_dump()
+        for key in before:
+            if before[key] != after[key] and (part, key) not in {("train", "steps"), ("train", "patience")}:
+                raise ConfigError(
+                    f"{folder} was trained with {part}.{key}={before[key]} and cannot be resumed with {after[key]}: "
+                    "leave it as it was, or train anew into another --out"
+                )
+    return Run(wanted, *load_tokenizers(saved, folder), build(wanted.model), folder)
+
+
+def vocabulary_of(saved: Settings, settings: Settings) -> TranslatorConfig:
+    sizes = {name: getattr(saved.model, name) for name in ("source_vocabulary", "target_vocabulary")}
+    return settings.model.model_copy(update=sizes)
+
+
+def learn_tokenizers(settings: Settings, pairs: Sequence[Pair]) -> tuple[TextTokenizer, TextTokenizer]:
+    """The pieces of both languages together, or of each alone."""
+    how: dict[str, Any] = {"size": settings.tokenizer.size, "kind": settings.tokenizer.kind}
+    if settings.tokenizer.joint:
+        languages = settings.data.languages if settings.data.both_ways else ()
+        joint = TextTokenizer.learn((text for pair in pairs for text in pair), languages=languages, **how)
+        return joint, joint
+    return (
+        TextTokenizer.learn((pair.source for pair in pairs), **how),
+        TextTokenizer.learn((pair.target for pair in pairs), **how),
+    )
+
+
+def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer) -> Settings:
+    """The settings with what only the data could tell."""
+    sizes = {"source_vocabulary": len(source), "target_vocabulary": len(target)}
+    return settings.model_copy(
+        update={"version": __version__, "model": settings.model.model_copy(update=sizes)}
+    )
+
+
+def as_examples(run: Run, pairs: Sequence[Pair]) -> list[Example]:
+    """Pairs as ids, both ways if so set; those longer than data.max_tokens are left out, and counted."""
+    data = run.settings.data
+    examples = [
+        Example(run.encode_source(pair.source, pair.to), run.encode_target(pair.target)) for pair in directed(pairs, data)
+    ]
+    limit = min(data.max_tokens, run.settings.train.batch_tokens)
+    short = [example for example in examples if example.size <= limit]
+    if len(short) < len(examples):
+        say(f"{len(examples) - len(short):,} sentences of more than {limit} tokens are left out")
+    if not short:
+        raise DataError(f"no sentence pair has at most {limit} tokens: raise data.max_tokens and train.batch_tokens")
+    return short
