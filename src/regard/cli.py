@@ -1,0 +1,162 @@
+"""The command line: one function per verb. It parses, calls the library once, and prints.
+
+Data goes to stdout, progress and words to stderr. Exit codes: 0 done, 1 a RegardError in one sentence, 2 wrong usage,
+130 interrupted; a closed pipe ends quietly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from regard import __version__
+from regard.errors import RegardError
+
+app = typer.Typer(
+    name="regard",
+    help='The Transformer of "Attention Is All You Need": train it on your own text, use it, look inside it.',
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Device(StrEnum):
+    auto, cpu, cuda, mps = "auto", "cpu", "cuda", "mps"
+
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that regard train or regard demo wrote.")]
+OnDevice = Annotated[Device, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
+To = Annotated[str | None, typer.Option("--to", help="The language to translate into, where a run knows several.")]
+Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy. [run's own: 5]")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"regard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def regard(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The folder for the run and its pictures.")] = Path("runs/demo"),
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed is another run.")] = 1,
+    device: OnDevice = Device.auto,
+) -> None:
+    """The whole tour: train on the embedded phrasebook, score, translate, and show what it looks at."""
+    import regard
+
+    regard.demo(out, seed=seed, on=device)
+
+
+@app.command()
+def train(
+    recipe: Annotated[
+        Path | None, typer.Argument(metavar="[RECIPE.toml | PAIRS.tsv]", help="Settings, or tab-separated pairs.")
+    ] = None,
+    source: Annotated[Path | None, typer.Option("--source", help="Sentences to translate, one a line (.gz, .xz too).")] = None,
+    target: Annotated[Path | None, typer.Option("--target", help="Their translations, line by line.")] = None,
+    valid_source: Annotated[Path | None, typer.Option("--valid-source", help="The same two for validation;")] = None,
+    valid_target: Annotated[Path | None, typer.Option("--valid-target", help="without them a part is set aside.")] = None,
+    languages: Annotated[str | None, typer.Option("--languages", help="Names of the two languages, such as en,de.")] = None,
+    both_ways: Annotated[bool, typer.Option("--both-ways", help="Learn target → source too, in one model.")] = False,
+    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")] = ...,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any setting, as in model.width=512.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in --out.")] = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Train a run from raw text:  regard train --source a.en --target a.de --out runs/en-de"""
+    import regard
+    from regard.config import override, read_recipe
+
+    is_recipe = recipe is not None and recipe.suffix == ".toml"
+    given: dict[str, Any] = read_recipe(recipe) if is_recipe and recipe else {}
+    if recipe is not None and not is_recipe:
+        if source or target:
+            raise typer.BadParameter(f"{recipe} already holds pairs: leave out --source and --target.")
+        source = recipe
+    elif bool(source) != bool(target):
+        raise typer.BadParameter("--source and --target go together.")
+    named = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    data = {key: str(value) for key, value in named.items() if value is not None}
+    data |= {"languages": tuple(languages.split(","))} if languages else {}
+    data |= {"both_ways": True} if both_ways else {}
+    given = override({**given, "data": {**given.get("data", {}), **data}}, assignments or [])
+    run = regard.train(given, out, on=device, resume=resume, overwrite=overwrite)
+    typer.echo(run.folder)
+
+
+@app.command()
+def translate(
+    run: RunFolder,
+    to: To = None,
+    beam: Beam = None,
+    n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line, the best first.")] = 1,
+    scores: Annotated[bool, typer.Option("--scores", help="Put each score and a tab before its line.")] = False,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Lines decoded together; the text does not depend on it.")] = 64,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Translate lines of text:  regard translate runs/demo --to fr < english.txt > french.txt"""
+    import regard
+    from regard.data.corpus import split_lines
+    from regard.decoding.translate import as_they_come
+
+    loaded = regard.load(run, on=device)
+    decode = {"beam": beam} if beam else {}
+    stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)  # our own: a thread that reads sys.stdin blocks the exit
+    for waiting in as_they_come(split_lines(stdin), batch):
+        for translation in regard.translate(loaded, waiting, to, n_best=n_best, batch=batch, **decode):
+            if as_json:
+                typer.echo(json.dumps(asdict(translation), ensure_ascii=False))
+                continue
+            for candidate in translation.candidates:
+                typer.echo(f"{candidate.score:.4f}\t{candidate.text}" if scores else candidate.text)
+        sys.stdout.flush()
+
+
+@app.command()
+def evaluate(
+    run: RunFolder,
+    source: Annotated[Path, typer.Option("--source", help="Sentences to translate, one a line.")],
+    target: Annotated[Path, typer.Option("--target", help="Their reference translations.")],
+    to: To = None,
+    beam: Beam = None,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Score a run on held-out files:  regard evaluate runs/en-de --source test.en --target test.de"""
+    import regard
+
+    score = regard.evaluate(regard.load(run, on=device), source, target, to, **({"beam": beam} if beam else {}))
+    typer.echo(json.dumps(asdict(score)) if as_json else str(score))
+
+
+def main() -> None:
+    """Run a verb; a RegardError is one sentence on stderr, so that a traceback always means a fault of ours."""
+    try:
+        app()
+    except RegardError as error:
+        print(f"regard: {error}", file=sys.stderr)
+        sys.exit(1)
