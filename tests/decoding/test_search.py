@@ -1,0 +1,143 @@
+"""Beam search against searching everything, against Hugging Face's generate, and against itself in other batches."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.config import DecodeConfig, TranslatorConfig
+from regard.decoding.search import Found, penalty, search
+from regard.model.translator import Translator
+from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
+
+FORBIDDEN = torch.tensor([PAD, UNKNOWN, BOS])
+
+
+def lively(vocabulary: int, seed: int, **sizes) -> Translator:
+    """A random translator whose choices differ clearly from step to step and from source to source."""
+    torch.manual_seed(seed)
+    config = TranslatorConfig(source_vocabulary=vocabulary, target_vocabulary=vocabulary, width=12, hidden=20, heads=3, layers=2, **sizes)
+    model = Translator(config).eval()
+    for parameter in model.parameters():
+        parameter.data += torch.randn_like(parameter) * 0.3
+    return model
+
+
+def sources(vocabulary: int, lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    source = torch.randint(4, vocabulary, (len(lengths), max(lengths)))
+    readable = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+    return source.masked_fill(~readable, PAD), readable
+
+
+def everything(model: Translator, source: torch.Tensor, readable: torch.Tensor, limit: int, config: DecodeConfig):
+    """Every sequence there is, best first: those that end within the limit, and those cut off at it."""
+    memory = model.encode(source, readable)
+    words = range(4, model.config.target_vocabulary)
+    scored = []
+    for length in range(limit + 1):
+        for ids in itertools.product(words, repeat=length):
+            target = torch.tensor([[BOS, *ids]])
+            steps = model.logits(model.decode(target, memory, readable)).log_softmax(-1)[0]  # (1 + length, V)
+            total = sum(steps[t, id].item() for t, id in enumerate(ids))
+            if length < limit:
+                total += steps[length, EOS].item()
+                scored.append((total / penalty(length + 1, config), ids, True))
+            else:
+                scored.append((total / penalty(length, config), ids, False))
+    return sorted(scored, reverse=True)
+
+
+@pytest.mark.parametrize("how", ["length", "paper"])
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 0.6, 1.0, 1.7]))
+def test_a_beam_as_wide_as_the_space_finds_what_searching_everything_finds(how, seed, alpha):
+    model = lively(vocabulary=7, seed=seed)  # three words and the control ids
+    source, readable = sources(7, [5, 3])
+    limits = [3, 2]
+    config = DecodeConfig(beam=3**3 + 3**2 + 3 + 1, length_penalty=alpha, penalty=how)  # as many as there are sequences
+    with torch.inference_mode():
+        for row, found in enumerate(search(model, source, readable, config, limits, FORBIDDEN)):
+            best = everything(model, source[row : row + 1], readable[row : row + 1], limits[row], config)
+            assert len(found.hypotheses) == len(best)
+            for hypothesis, (score, ids, ended) in zip(found.hypotheses, best, strict=True):
+                assert hypothesis.score == pytest.approx(score, abs=1e-4)
+                assert (hypothesis.ids, hypothesis.finished) == (ids, ended)
+
+
+def test_a_beam_of_one_takes_the_likeliest_token_at_every_step():
+    model = lively(vocabulary=23, seed=3)
+    source, readable = sources(23, [6, 4, 7])
+    for row, found in enumerate(search(model, source, readable, DecodeConfig(beam=1), [9, 9, 9], FORBIDDEN)):
+        ids = []
+        memory = model.encode(source[row : row + 1], readable[row : row + 1])
+        while len(ids) < 9:
+            logits = model.logits(model.decode(torch.tensor([[BOS, *ids]]), memory, readable[row : row + 1]))[0, -1]
+            logits[FORBIDDEN] = -torch.inf
+            if (token := int(logits.argmax())) == EOS:
+                break
+            ids.append(token)
+        assert found.hypotheses[0].ids == tuple(ids)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("position", ["halves", "learned", "none"])
+def test_the_cache_changes_no_hypothesis(beam, norm, position):
+    model = lively(vocabulary=19, seed=5, norm=norm, position=position)
+    source, readable = sources(19, [6, 2, 9])
+    config = DecodeConfig(beam=beam)
+    with_cache = search(model, source, readable, config, [8, 11, 5], FORBIDDEN)
+    without = search(model, source, readable, config, [8, 11, 5], FORBIDDEN, cached=False)
+    assert_same(with_cache, without)
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_a_sentence_is_translated_alike_alone_and_in_any_batch(beam):
+    model = lively(vocabulary=29, seed=7)
+    lengths = [3, 8, 5, 1, 12, 7]
+    source, readable = sources(29, lengths)
+    config = DecodeConfig(beam=beam)
+    limits = [2 * length + 3 for length in lengths]
+    together = search(model, source, readable, config, limits, FORBIDDEN)
+    order = [4, 2, 0, 5, 1, 3]
+    shuffled = search(model, source[order], readable[order], config, [limits[i] for i in order], FORBIDDEN)
+    assert_same([together[i] for i in order], shuffled)
+    for row, length in enumerate(lengths):
+        alone = search(model, source[row : row + 1, :length], readable[row : row + 1, :length], config, [limits[row]], FORBIDDEN)
+        assert_same([together[row]], alone)
+
+
+def assert_same(one: list[Found], other: list[Found]) -> None:
+    for a, b in zip(one, other, strict=True):
+        assert a.margin > 1e-5, "this test wants choices that no rounding can turn; take another seed"
+        assert [h.ids for h in a.hypotheses] == [h.ids for h in b.hypotheses]
+        assert [h.score for h in a.hypotheses] == pytest.approx([h.score for h in b.hypotheses], abs=1e-4)
+
+
+def test_nothing_forbidden_is_written_and_no_limit_is_passed():
+    model = lively(vocabulary=11, seed=11)
+    source, readable = sources(11, [4, 6])
+    forbidden = torch.tensor([PAD, UNKNOWN, BOS, 7, 9])
+    for limit, found in zip([3, 6], search(model, source, readable, DecodeConfig(beam=4), [3, 6], forbidden), strict=True):
+        assert found.hypotheses
+        for hypothesis in found.hypotheses:
+            assert not {7, 9, PAD, UNKNOWN, BOS, EOS} & set(hypothesis.ids)
+            assert len(hypothesis.ids) <= limit
+
+
+def test_the_margin_is_the_smallest_difference_a_choice_hung_on():
+    """Two tokens made exactly alike leave no margin between them, and the search says so."""
+    model = lively(vocabulary=13, seed=13)
+    source, readable = sources(13, [5])
+    config, forbidden = DecodeConfig(beam=1), torch.tensor([PAD, UNKNOWN, BOS, EOS])
+    before = search(model, source, readable, config, [6], forbidden)[0]
+    first = before.hypotheses[0].ids[0]
+    twin = next(id for id in range(4, 13) if id not in before.hypotheses[0].ids and id not in source)
+    with torch.no_grad():
+        model.output.table.weight[twin] = model.output.table.weight[first]
+    assert before.margin > 1e-4
+    assert search(model, source, readable, config, [6], forbidden)[0].margin == pytest.approx(0.0, abs=1e-6)
