@@ -52,8 +52,11 @@ class Run:
         """What opens a source sentence to be translated into a language."""
         data = self.settings.data
         if data.both_ways:
+            both = " and ".join(data.languages)
             if to is None:
-                raise RunError(f"this run translates into {' and '.join(data.languages)}: say which, as in --to {data.languages[1]}")
+                raise RunError(f"this run translates into {both}: say which, as in --to {data.languages[1]}")
+            if to not in data.languages:
+                raise RunError(f"to {to} is not possible: this run translates into {both}")
             return [self.source_tokenizer.tag(to)]
         if to is not None and to not in data.languages[1:]:
             known = f"into {data.languages[1]} only" if data.languages else "one way, and does not know its languages' names"

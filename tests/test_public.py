@@ -1,0 +1,52 @@
+"""What is promised to those who build on regard: the names, the folder's format, and that the door opens quickly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import regard
+from regard.config import FORMAT
+
+
+def test_the_public_names_are_these():
+    assert regard.__all__ == [
+        "RegardError",
+        "Run",
+        "__version__",
+        "demo",
+        "evaluate",
+        "explain",
+        "load",
+        "train",
+        "translate",
+    ]
+    for name in regard.__all__:
+        assert getattr(regard, name) is not None
+    assert dir(regard) == sorted(regard.__all__)
+    with pytest.raises(AttributeError, match="module 'regard' has no attribute 'trian'"):
+        regard.trian  # noqa: B018
+
+
+def test_a_run_folder_has_format_1_and_these_files(counting):
+    assert FORMAT == 1
+    assert json.loads((counting / "config.json").read_text())["format"] == 1
+    assert sorted(path.name for path in counting.iterdir()) == [
+        "README.md",
+        "checkpoints",
+        "config.json",
+        "metrics.jsonl",
+        "model.safetensors",
+        "tokenizer.model",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["translate", "--help"]])
+def test_help_does_not_wait_for_torch(arguments):
+    code = "import sys; from regard.cli import app\ntry: app()\nfinally: print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+    assert len(done.stdout.splitlines()) > 1

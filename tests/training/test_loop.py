@@ -1,0 +1,133 @@
+"""Training: it learns, it is the same run twice, it goes on where it stopped, and it keeps what it should."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from conftest import counting_pairs, counting_settings
+from safetensors.torch import load_file
+
+import regard
+from regard.data.batch import grouped
+from regard.errors import RegardError
+from regard.training import checkpoint
+from regard.training.checkpoint import Progress
+from regard.training.train import as_examples, train_pairs_into
+
+SHORT = {"steps": 12, "warmup": 4, "validate_every": 3, "log_every": 2, "schedule": "inverse-sqrt"}
+
+
+def trained(folder, resume=False, dropout=0.2, **train):
+    settings = counting_settings(**{**SHORT, **train})
+    settings = settings.model_copy(update={"model": settings.model.model_copy(update={"dropout": dropout})})
+    return train_pairs_into(folder, settings, counting_pairs(200, 1), counting_pairs(10, 2), on="cpu", resume=resume)
+
+
+def parameters(run) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
+
+
+def same(one: dict, other: dict) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_small_language_is_learned_both_ways(counting):
+    run = regard.load(counting)
+    pairs = counting_pairs(60, seed=99)
+    there = [each.text for each in regard.translate(run, [pair.source for pair in pairs], to="fr")]
+    back = [each.text for each in regard.translate(run, [pair.target for pair in pairs], to="en")]
+    assert there == [pair.target for pair in pairs]
+    assert back == [pair.source for pair in pairs]
+
+
+def test_the_same_seed_is_the_same_run_and_another_seed_another(tmp_path):
+    first, second = trained(tmp_path / "a"), trained(tmp_path / "b")
+    assert same(parameters(first), parameters(second))
+    assert (tmp_path / "a" / "model.safetensors").read_bytes() == (tmp_path / "b" / "model.safetensors").read_bytes()
+    assert not same(parameters(first), parameters(trained(tmp_path / "c", seed=2)))
+
+
+def test_training_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(tmp_path):
+    """Dropout and the order of the data are random: both must be taken up where they were, mid-epoch."""
+    straight = trained(tmp_path / "straight")
+    trained(tmp_path / "broken", steps=6)
+    torch.manual_seed(12345)
+    resumed = trained(tmp_path / "broken", resume=True)
+    assert same(parameters(straight), parameters(resumed))
+
+
+def test_the_model_is_the_mean_of_the_last_checkpoints_up_to_the_best(tmp_path):
+    run = trained(tmp_path / "run", average=3, patience=0)
+    folder = tmp_path / "run"
+    best = json.loads((checkpoint.path_of(folder, 12) / "state.json").read_text())["history"]
+    step = min(best, key=lambda entry: entry[1])[0]
+    chosen = [s for s in checkpoint.steps(folder) if s <= step][-3:]
+    saved = [load_file(checkpoint.path_of(folder, s) / "model.safetensors") for s in chosen]
+    assert len(chosen) >= 2, "a mean of one would show nothing"
+    for name, tensor in saved[0].items():
+        by_hand = torch.stack([each[name].double() for each in saved]).mean(0).float()
+        torch.testing.assert_close(run.model.state_dict()[name], by_hand, atol=0, rtol=0)
+
+
+def test_what_no_average_needs_is_dropped(tmp_path):
+    trained(tmp_path / "run", average=2, steps=12)
+    steps = checkpoint.steps(tmp_path / "run")
+    assert steps[-2:] == [9, 12]
+    assert len(steps) <= 4
+    assert not list((tmp_path / "run" / "checkpoints").glob("*.part"))
+
+
+def test_training_stops_when_nothing_gets_better(tmp_path):
+    run = trained(tmp_path / "run", learning_rate=1e-30, patience=2, dropout=0.0)
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "valid_loss" in line] == [3, 6, 9], "the best was the first; two more were no better"
+    assert checkpoint.steps(run.folder) == [3, 9]
+
+
+@pytest.mark.parametrize(("choose_by", "history", "best"), [("loss", [(3, 2.5), (6, 2.1), (9, 2.3)], 6), ("bleu", [(3, -10.0), (6, -12.0), (9, -30.0)], 9)])
+def test_the_best_checkpoint_has_the_smallest_figure(choose_by, history, best):
+    progress = Progress(step=9, history=history)
+    assert progress.best == best
+    assert progress.since_best == sum(step > best for step, _ in history)
+
+
+def test_metrics_tell_loss_rate_speed_and_validation(tmp_path):
+    trained(tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    learned = [line for line in lines if "loss" in line]
+    assert [line["step"] for line in learned] == [2, 4, 6, 8, 10, 12]
+    assert all({"loss", "learning_rate", "gradient_norm", "tokens_per_second", "seconds"} <= line.keys() for line in learned)
+    validated = [line for line in lines if "valid_loss" in line]
+    assert [line["step"] for line in validated] == [3, 6, 9, 12]
+    assert all({"valid_perplexity", "valid_bleu", "valid_chrf"} <= line.keys() for line in validated)
+
+
+def test_accumulated_batches_teach_what_one_large_batch_teaches(tmp_path):
+    """4 × B = 1 × 4B, in parameters after a step, when the same sentences are in both."""
+    pairs = counting_pairs(30, 3)
+    settings = counting_settings(steps=1, warmup=1, validate_every=1, batch_tokens=4096, learning_rate=1.0, epsilon=1.0)
+    whole = train_pairs_into(tmp_path / "whole", settings, pairs, [], on="cpu")
+    examples = as_examples(whole, pairs)
+    count = len(grouped(examples, 32, range(len(examples))))
+    learning = settings.train.model_copy(update={"batch_tokens": 32, "accumulate": count})
+    assert count >= 4
+    parts = train_pairs_into(tmp_path / "parts", settings.model_copy(update={"train": learning}), pairs, [], on="cpu")
+    for name, tensor in whole.model.state_dict().items():
+        torch.testing.assert_close(tensor, parts.model.state_dict()[name], atol=1e-6, rtol=1e-5)
+
+
+def test_a_run_is_not_written_over_and_not_resumed_as_another(tmp_path):
+    trained(tmp_path / "run", steps=3, warmup=1)
+    with pytest.raises(RegardError) as error:
+        trained(tmp_path / "run", steps=3, warmup=1)
+    assert str(error.value) == (
+        f"{tmp_path / 'run'} is not empty: choose another --out, or go on with --resume, or replace it with --overwrite"
+    )
+    with pytest.raises(RegardError) as error:
+        trained(tmp_path / "run", resume=True, steps=6, warmup=2)
+    assert str(error.value) == (
+        f"{tmp_path / 'run'} was trained with train.warmup=1 and cannot be resumed with 2: "
+        "leave it as it was, or train anew into another --out"
+    )
