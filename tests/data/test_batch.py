@@ -47,7 +47,9 @@ def test_less_than_a_tenth_of_real_text_is_padding(multi30k):
     tokenizer = TextTokenizer.learn((text for pair in pairs[:4000] for text in pair), size=4000)
     examples = [Example([*tokenizer.encode(p.source), EOS], [*tokenizer.encode(p.target), EOS]) for p in pairs]
     cells = tokens = 0
-    for batch in islice(endless(examples, 4096, seed=1, place=Place()), len(grouped(examples, 4096, range(len(examples))))):
+    for batch in islice(
+        endless(examples, 4096, seed=1, place=Place()), len(grouped(examples, 4096, range(len(examples))))
+    ):
         cells += batch.source.numel() + batch.target.numel()
         tokens += int(batch.readable.sum() + batch.wanted.sum())
     assert 1 - tokens / cells < 0.10

@@ -1,4 +1,4 @@
-"""Sentence pairs as ids, grouped by length into batches under a token budget, in an order that can be taken up again."""
+"""Sentence pairs as ids, grouped by length under a token budget, in an order that can be taken up again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from regard.tokens.text import BOS, EOS, PAD
+from regard.tokens.text import BOS, PAD
 
 
 class Example(NamedTuple):
