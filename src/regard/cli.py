@@ -36,7 +36,9 @@ class Device(StrEnum):
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that regard train or regard demo wrote.")]
 OnDevice = Annotated[Device, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
 To = Annotated[str | None, typer.Option("--to", help="The language to translate into, where a run knows several.")]
-Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy. [run's own: 5]")]
+Beam = Annotated[
+    int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy. [run's own: 5]")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -69,16 +71,22 @@ def demo(
 
 @app.command()
 def train(
+    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
     recipe: Annotated[
         Path | None, typer.Argument(metavar="[RECIPE.toml | PAIRS.tsv]", help="Settings, or tab-separated pairs.")
     ] = None,
-    source: Annotated[Path | None, typer.Option("--source", help="Sentences to translate, one a line (.gz, .xz too).")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--source", help="Sentences to translate, one a line (.gz, .xz too).")
+    ] = None,
     target: Annotated[Path | None, typer.Option("--target", help="Their translations, line by line.")] = None,
     valid_source: Annotated[Path | None, typer.Option("--valid-source", help="The same two for validation;")] = None,
-    valid_target: Annotated[Path | None, typer.Option("--valid-target", help="without them a part is set aside.")] = None,
-    languages: Annotated[str | None, typer.Option("--languages", help="Names of the two languages, such as en,de.")] = None,
+    valid_target: Annotated[
+        Path | None, typer.Option("--valid-target", help="without them a part is set aside.")
+    ] = None,
+    languages: Annotated[
+        str | None, typer.Option("--languages", help="Names of the two languages, such as en,de.")
+    ] = None,
     both_ways: Annotated[bool, typer.Option("--both-ways", help="Learn target → source too, in one model.")] = False,
-    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")] = ...,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any setting, as in model.width=512.")
     ] = None,
@@ -99,10 +107,12 @@ def train(
     elif bool(source) != bool(target):
         raise typer.BadParameter("--source and --target go together.")
     named = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
-    data = {key: str(value) for key, value in named.items() if value is not None}
-    data |= {"languages": tuple(languages.split(","))} if languages else {}
+    data: dict[str, Any] = {key: str(value) for key, value in named.items() if value is not None}
+    data |= {"languages": languages.split(",")} if languages else {}
     data |= {"both_ways": True} if both_ways else {}
-    given = override({**given, "data": {**given.get("data", {}), **data}}, assignments or [])
+    if isinstance(section := given.setdefault("data", {}), dict):  # and if it is not, validation says so
+        section.update(data)
+    given = override(given, assignments or [])
     run = regard.train(given, out, on=device, resume=resume, overwrite=overwrite)
     typer.echo(run.folder)
 
@@ -114,7 +124,9 @@ def translate(
     beam: Beam = None,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line, the best first.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Put each score and a tab before its line.")] = False,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Lines decoded together; the text does not depend on it.")] = 64,
+    batch: Annotated[
+        int, typer.Option("--batch", min=1, help="Lines decoded together; the text does not depend on it.")
+    ] = 64,
     as_json: Json = False,
     device: OnDevice = Device.auto,
 ) -> None:
@@ -151,6 +163,35 @@ def evaluate(
 
     score = regard.evaluate(regard.load(run, on=device), source, target, to, **({"beam": beam} if beam else {}))
     typer.echo(json.dumps(asdict(score)) if as_json else str(score))
+
+
+@app.command()
+def explain(
+    run: RunFolder,
+    text: Annotated[str, typer.Argument(metavar="SENTENCE", help="The sentence to translate and to look into.")],
+    to: To = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to put all maps as a picture (.png), or all numbers (.json).")
+    ] = None,
+    layer: Annotated[int | None, typer.Option("--layer", min=1, help="One layer only. [text: the last]")] = None,
+    head: Annotated[int | None, typer.Option("--head", min=1, help="One head only. [text: their mean]")] = None,
+    beam: Beam = None,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Show what a run looks at while it translates:  regard explain runs/demo "The animal is tired." --to fr"""
+    import regard
+    from regard.insight import figures
+    from regard.insight.trace import to_json
+
+    if out:
+        figures.check(out)
+    trace = regard.explain(regard.load(run, on=device), text, to, **({"beam": beam} if beam else {}))
+    at, within = layer - 1 if layer else None, head - 1 if head else None
+    picture = figures.terminal(trace, layer=-1 if at is None else at, head=within)
+    typer.echo(to_json(trace) if as_json else f"{trace.translation}\n\n{picture}", nl=False)
+    if out:
+        figures.save(trace, out, layer=at, head=within)
 
 
 def main() -> None:

@@ -1,0 +1,178 @@
+"""Trace, what one forward pass looked at; record, which fills one from outside; switched_off, a model less some heads.
+
+    with record(model) as trace:
+        logits = model(source, target, readable)
+    trace.weights["encoder.blocks.0.self_attention"]            # (B, H, S, S)
+
+Layers and heads are counted from 0 here, as in the names of the modules.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard.errors import ConfigError, RegardError
+from regard.model.attention import Attention
+from regard.model.cache import Kept
+
+KINDS = {  # of attention: the stack it lies in, and what it is called in each block
+    "encoder": ("encoder.", ".self_attention"),
+    "decoder": ("decoder.", ".self_attention"),
+    "cross": ("decoder.", ".cross_attention"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Who looked at whom in one forward pass, and the tokens that the numbers are about.
+
+    Row t of the decoder's maps is the step that reads `read[t]`, which is <s> at first and then what was last written,
+    and writes `target[t]`. So the rows of decoder and cross maps are `target`; the columns are `read` and `source`.
+
+    Shapes: B sentences, L layers, H heads, S source tokens, T target tokens.
+    """
+
+    weights: dict[str, np.ndarray] = field(default_factory=dict)  # name of the attention → (B, H, queries, keys)
+    text: str = ""  # what was given
+    translation: str = ""  # what came of it
+    source: tuple[str, ...] = ()  # tokens that the encoder reads, tag and </s> included
+    read: tuple[str, ...] = ()  # tokens that the decoder reads
+    target: tuple[str, ...] = ()  # tokens that it writes, </s> included where it came to an end
+    log_probabilities: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (T,) of the tokens written
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Which of KINDS this trace has."""
+        return tuple(kind for kind in KINDS if self.named(kind))
+
+    @property
+    def encoder(self) -> np.ndarray:
+        """How much the source looks at the source, (L, H, S, S)."""
+        return self.maps("encoder")
+
+    @property
+    def decoder(self) -> np.ndarray:
+        """How much each step of writing looks at what is written already, (L, H, T, T)."""
+        return self.maps("decoder")
+
+    @property
+    def cross(self) -> np.ndarray:
+        """How much each step of writing looks at the source, (L, H, T, S)."""
+        return self.maps("cross")
+
+    def maps(self, kind: str) -> np.ndarray:
+        """All the weights of one kind of attention, for a single sentence, (L, H, queries, keys)."""
+        names = self.named(kind)
+        if not names:
+            raise ConfigError(f"this trace has no {kind} attention: it has {', '.join(self.kinds) or 'none at all'}")
+        return np.stack([self.alone(name) for name in names])
+
+    def alone(self, name: str) -> np.ndarray:
+        """The weights of one attention, for a single sentence, (H, queries, keys)."""
+        weights = self.weights[name]
+        if len(weights) != 1:
+            raise RegardError(f"this trace is of {len(weights)} sentences at once: record one sentence to look at it")
+        return weights[0]
+
+    def named(self, kind: str) -> list[str]:
+        """The names of the attentions of a kind, in the order in which they were called."""
+        if kind not in KINDS:
+            raise ConfigError(f"attention {kind!r} is unknown: choose from {', '.join(KINDS)}")
+        start, end = KINDS[kind]
+        return [name for name in self.weights if name.startswith(start) and name.endswith(end)]
+
+    def axes(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The tokens of the rows, which look, and of the columns, which are looked at."""
+        return {
+            "encoder": (self.source, self.source),
+            "decoder": (self.target, self.read),
+            "cross": (self.target, self.source),
+        }[kind]
+
+
+@contextmanager
+def record(model: nn.Module) -> Iterator[Trace]:
+    """Fill a trace with the weights of every Attention that is called meanwhile, in any model.
+
+    Each is asked for `weights` with the very arguments of its call, so nothing in the model knows, and nothing changes.
+    A trace is of one pass: of a second one, it keeps the second. A pass with a cache sees the new tokens alone, and is
+    refused: decode first, then record one pass over the whole sequence.
+    """
+    trace = Trace()
+    hooks = []
+    try:
+        for name, module in model.named_modules():
+            if isinstance(module, Attention):
+                hooks.append(module.register_forward_hook(note(trace, name, module), with_kwargs=True))
+        yield trace
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def note(trace: Trace, name: str, attention: Attention) -> Callable[..., None]:
+    """The hook that writes down what one attention looks at."""
+
+    @torch.no_grad()
+    def look(x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, kept: Kept | None = None) -> None:
+        if kept is not None:
+            raise RegardError(f"{name} was called with a cache: record a pass over the whole sequence, without one")
+        trace.weights[name] = attention.weights(x, memory, mask).float().cpu().numpy()  # (B, H, T, S)
+
+    return lambda module, positional, named, output: look(*positional, **named)
+
+
+@contextmanager
+def switched_off(model: nn.Module, attention: str, *heads: int) -> Iterator[None]:
+    """The model without what these heads of one attention contribute: zeros take their place before W^O.
+
+    with switched_off(model, "encoder.blocks.1.self_attention", 0, 3):
+        ...
+    """
+    named = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
+    if attention not in named:
+        close = difflib.get_close_matches(attention, named, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(named) or 'none'}"
+        raise ConfigError(f"the model has no attention {attention!r}; {hint}")
+    module = named[attention]
+    if wrong := [head for head in heads if not 0 <= head < module.heads]:
+        raise ConfigError(f"{attention} has no head {wrong[0]}: its heads are 0 to {module.heads - 1}")
+
+    def silence(output: nn.Module, given: tuple[Tensor]) -> Tensor:
+        split = given[0].unflatten(-1, (module.heads, -1))  # (B, T, H, d)
+        return split.index_fill(-2, torch.tensor(heads, dtype=torch.long, device=split.device), 0.0).flatten(-2)
+
+    hook = module.output.register_forward_pre_hook(silence)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def to_json(trace: Trace) -> str:
+    """The trace of a single sentence for other programs; weights are rounded to 6 decimals."""
+    content = {
+        "format": 1,
+        "text": trace.text,
+        "translation": trace.translation,
+        "source": trace.source,
+        "read": trace.read,
+        "target": trace.target,
+        "log_probabilities": rounded(trace.log_probabilities),
+        "weights": {
+            name: {"shape": trace.alone(name).shape, "values": rounded(trace.alone(name))} for name in trace.weights
+        },
+    }
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def rounded(array: np.ndarray) -> list:
+    return array.astype(np.float64).round(6).tolist()
