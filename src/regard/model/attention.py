@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -76,3 +77,11 @@ def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: f
     if mask is None:
         return scores.softmax(-1)
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0.0)
+
+
+def general_attention(query: Tensor, keys: Tensor, values: Tensor, f: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Σᵢ αᵢ valueᵢ with αᵢ = exp f(keyᵢ, query) / Σⱼ exp f(keyⱼ, query)           Bahdanau et al. 2015, equations 5, 6
+
+    f takes keys (S, d) and one query (d) and gives S scores; `torch.mv`, the dot, is the form that Attention scales.
+    """
+    return f(keys, query).softmax(-1) @ values
