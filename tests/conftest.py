@@ -46,37 +46,12 @@ def pytest_terminal_summary(terminalreporter) -> None:
     terminalreporter.write_line(f"skips: {len(terminalreporter.stats.get('skipped', []))}")
 
 
-NUMBERS = {"one": "un", "two": "deux", "three": "trois", "four": "quatre", "five": "cinq", "six": "six", "seven": "sept"}
-
-
 @pytest.fixture(scope="session")
 def counting(tmp_path_factory) -> Path:
     """A run that has learned to count, both ways: "two five one" ↔ "deux cinq un". Trained anew for each process."""
+    from counting import pairs, settings
     from regard.training.train import train_pairs_into
 
     folder = tmp_path_factory.mktemp("runs") / "counting"
-    train_pairs_into(folder, counting_settings(), counting_pairs(600, seed=1), counting_pairs(20, seed=2), on="cpu")
+    train_pairs_into(folder, settings(), pairs(600, seed=1), pairs(20, seed=2), on="cpu")
     return folder
-
-
-def counting_pairs(count: int, seed: int):
-    import random
-
-    from regard.data.corpus import Pair
-
-    draw = random.Random(seed)
-    texts = [" ".join(draw.choices(list(NUMBERS), k=draw.randint(1, 5))) for _ in range(count)]
-    return [Pair(text, " ".join(NUMBERS[word] for word in text.split())) for text in texts]
-
-
-def counting_settings(**train):
-    from regard.config import Settings, validate
-
-    learning = {"steps": 400, "warmup": 20, "learning_rate": 8e-3, "batch_tokens": 512, "validate_every": 200, "log_every": 100, "schedule": "cosine"}
-    given = {
-        "data": {"languages": ["en", "fr"], "both_ways": True},
-        "tokenizer": {"size": 320},
-        "model": {"width": 32, "hidden": 64, "heads": 2, "layers": 1, "dropout": 0.0},
-        "train": learning | {"label_smoothing": 0.0} | train,
-    }
-    return validate(Settings, given, "test")

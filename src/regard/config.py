@@ -24,7 +24,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from regard.errors import ConfigError
 
-Count = Annotated[int, Field(ge=1)]
+LARGEST = 2**31 - 1  # no size that a machine could hold comes near it, and below it none overflows
+Count = Annotated[int, Field(ge=1, le=LARGEST)]
+Whole = Annotated[int, Field(ge=0, le=LARGEST)]
+Depth = Annotated[int, Field(ge=1, le=1000)]  # building takes time for each layer, before any other check can act
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 FORMAT = 1  # of a run folder; raised when an older regard could no longer read it
@@ -63,7 +66,7 @@ class TokenizerConfig(Config):
     """How text becomes ids."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    size: Annotated[int, Field(ge=300)] = 8000  # pieces at most; 256 of them are the bytes, so that no text is unknown
+    size: Annotated[int, Field(ge=300, le=LARGEST)] = 8000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
 
 
@@ -71,14 +74,14 @@ class TranslatorConfig(Config):
     """The encoder–decoder of Vaswani et al. 2017; the sizes are ours, the architecture is theirs."""
 
     family: Literal["translator"] = "translator"
-    source_vocabulary: int = 0  # filled in from the tokenizer
-    target_vocabulary: int = 0
+    source_vocabulary: Whole = 0  # filled in from the tokenizer
+    target_vocabulary: Whole = 0
     width: Count = 256  # of the vectors between the sublayers
     hidden: Count = 1024  # of the feed-forward's inner layer
     heads: Count = 4
-    layers: Count = 3  # of the encoder, and of the decoder unless decoder_layers says otherwise
-    decoder_layers: Count = 3
-    norm: Literal["post", "pre"] = "post"  # LayerNorm after each sublayer as in the paper, or before it as in most since
+    layers: Depth = 3  # of the encoder, and of the decoder unless decoder_layers says otherwise
+    decoder_layers: Depth = 3
+    norm: Literal["post", "pre"] = "post"  # LayerNorm after each sublayer (the paper) or before it (most since)
     activation: Literal["relu", "gelu"] = "relu"
     position: Literal["halves", "interleaved", "learned", "none"] = "halves"  # sinusoidal in two layouts, or not
     position_base: Annotated[float, Field(gt=1)] = 10_000.0  # n of the sinusoids: wavelengths run from 2π to n·2π
@@ -97,7 +100,9 @@ class TranslatorConfig(Config):
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"model.width={self.width} does not split into model.heads={self.heads}: make it a multiple")
+            raise ValueError(
+                f"model.width={self.width} does not split into model.heads={self.heads}: make it a multiple"
+            )
         if self.width % 2 and self.position in ("halves", "interleaved"):
             raise ValueError(f"model.width={self.width} is odd, and sines and cosines come in pairs: make it even")
         return self
@@ -110,7 +115,7 @@ class TrainConfig(Config):
     batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
     accumulate: Count = 1  # batches a step
     schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
-    warmup: Annotated[int, Field(ge=0)] = 1000  # steps over which the learning rate climbs to its peak
+    warmup: Whole = 1000  # steps over which the learning rate climbs to its peak
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3  # that peak; for noam, the factor before its formula
     betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
@@ -119,10 +124,10 @@ class TrainConfig(Config):
     clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
     validate_every: Count = 500  # steps between validations, each with a checkpoint
     choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
-    patience: Annotated[int, Field(ge=0)] = 0  # validations without a better figure before training stops; 0 is never
+    patience: Whole = 0  # validations without a better figure before training stops; 0 is never
     average: Count = 1  # checkpoints, up to the best one, whose mean becomes the model
     log_every: Count = 50  # steps between lines of metrics.jsonl
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Whole = 1
 
     @model_validator(mode="after")
     def warmup_fits(self) -> Self:
@@ -135,16 +140,16 @@ class DecodeConfig(Config):
     """How translations are searched for."""
 
     beam: Count = 5  # hypotheses kept at each step; 1 is greedy
-    length_penalty: float = 1.0  # α: a hypothesis' log-probability is divided by length^α
+    length_penalty: Annotated[float, Field(ge=-10, le=10)] = 1.0  # α: log-probability is divided by length^α
     penalty: Literal["length", "paper"] = "length"  # length^α, or ((5 + length) / 6)^α as in the paper
     max_length: Count = 256  # tokens, and never more than max_ratio × source + 10
-    max_ratio: Annotated[float, Field(gt=0)] = 3.0
+    max_ratio: Annotated[float, Field(gt=0, le=1000)] = 3.0
 
 
 class Settings(Config):
     """A whole run."""
 
-    format: int = FORMAT
+    format: Annotated[int, Field(ge=1, le=FORMAT)] = FORMAT
     version: str = ""  # of the regard that wrote the run
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
@@ -155,7 +160,10 @@ class Settings(Config):
     @model_validator(mode="after")
     def parts_fit(self) -> Self:
         if self.model.tied == "all" and not self.tokenizer.joint:
-            raise ValueError("model.tied=all shares one matrix, but tokenizer.joint=false makes two vocabularies: set model.tied=target")
+            raise ValueError(
+                "model.tied=all shares one matrix, but tokenizer.joint=false makes two vocabularies: "
+                "set model.tied=target"
+            )
         if self.data.both_ways and not self.tokenizer.joint:
             raise ValueError("data.both_ways reads and writes both languages: it needs tokenizer.joint=true")
         return self
@@ -170,9 +178,13 @@ def read_recipe(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist: give the path of a recipe, such as recipes/base.toml") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as a recipe: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read as a recipe: {error.strerror}; give the path of a TOML file"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not valid UTF-8 at byte {error.start}: save it as UTF-8 text") from None
+    except (ValueError, RecursionError) as error:  # besides bad TOML: thousands of digits, or brackets within brackets
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -181,21 +193,24 @@ def override(given: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, 
     result = {key: dict(value) if isinstance(value, Mapping) else value for key, value in given.items()}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
-        section, dot, key = name.strip().partition(".")
-        if not (equals and dot and key):
-            raise ConfigError(f"--set {assignment} is not of the form section.key=value: write, say, --set model.width=512")
+        section, _, key = name.strip().partition(".")
+        if not (equals and section and key):
+            raise ConfigError(
+                f"--set {assignment} is not of the form section.key=value: write, say, --set model.width=512"
+            )
         part = result.setdefault(section, {})
         if not isinstance(part, dict):
-            raise ConfigError(f"--set {assignment}: {section} is a single setting and has no key {key}")
+            raise ConfigError(f"--set {assignment} is not possible: {section} is a single setting and has no key {key}")
         part[key] = value_of(text.strip())
     return result
 
 
 def value_of(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
         return text
+    return value if isinstance(value, bool | int | float | str | list | dict) else text  # no setting is a date
 
 
 def validate(kind: type[C], given: Mapping[str, Any], where: str) -> C:
@@ -206,20 +221,52 @@ def validate(kind: type[C], given: Mapping[str, Any], where: str) -> C:
         raise ConfigError(f"{where}: {sentence(kind, error)}") from None
 
 
+# What pydantic complains of, and how it is said here after the setting and its value.
+COMPLAINTS = {
+    "int": "should be a whole number",
+    "float": "should be a number",
+    "finite": "should be a finite number",
+    "bool": "should be true or false",
+    "string": "should be text: put it in quotes",
+    "string_unicode": "is not valid Unicode text",
+    "tuple": "should be a list: put its values in brackets, with commas between them",
+    "model": "should be a section with settings of its own, not a single value",
+    "missing": "lacks value number {number}",
+    "too_long": "has too many values: it takes {max_length}",
+    "literal": "should be {expected}",
+    "greater_than": "should be greater than {gt}",
+    "greater_than_equal": "should be at least {ge}",
+    "less_than": "should be less than {lt}",
+    "less_than_equal": "should be at most {le}",
+}
+
+
 def sentence(kind: type[Config], error: ValidationError) -> str:
     """The first complaint of a validation, in our words."""
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    name, value = ".".join(path), first.get("input")
-    if first["type"] == "value_error":
-        return str(first["ctx"]["error"])
-    if first["type"] == "extra_forbidden":
-        known = fields_at(kind, path[:-1])
-        close = difflib.get_close_matches(path[-1], known, n=1)
-        hint = f"did you mean {'.'.join([*path[:-1], close[0]])}?" if close else f"known are {', '.join(known)}"
-        return f"{name} is no setting; {hint}"
-    reason = first["msg"].replace("Input should be", "should be").replace(", unable to parse string as an integer", "")
-    return f"{name}={value!r} {reason}"
+    first = error.errors(include_url=False)[0]
+    path, context = [str(part) for part in first["loc"]], first.get("ctx", {})
+    match first["type"]:
+        case "value_error":  # raised by a validator above, which names the settings itself
+            return str(context["error"])
+        case "extra_forbidden" | "invalid_key":
+            return f"{'.'.join(path)} is no setting; {suggestion(kind, path)}"
+        case "missing":  # of the values of one setting: every setting has a default
+            context = {"number": int(path.pop()) + 1}
+    complaint = COMPLAINTS.get(first["type"]) or COMPLAINTS.get(first["type"].split("_")[0])
+    reason = complaint.format(**context) if complaint else f"is not possible: {first['msg']}"
+    name = ".".join(path)
+    return f"{name}{'=' if name else ''}{shown(first['input'])} {reason}"
+
+
+def suggestion(kind: type[Config], path: list[str]) -> str:
+    """What an unknown setting may have been meant to be: the same name in another section, or one much like it."""
+    *sections, key = path
+    known = fields_at(kind, sections)
+    elsewhere = [[section, key] for section in kind.model_fields if key in fields_at(kind, [section])]
+    close = [[*sections, name] for name in difflib.get_close_matches(key, known, n=1)]
+    for meant in elsewhere + close:
+        return f"did you mean {'.'.join(meant)}?"
+    return f"known are {', '.join(known)}"
 
 
 def fields_at(kind: type[Config], path: list[str]) -> list[str]:
@@ -231,5 +278,16 @@ def fields_at(kind: type[Config], path: list[str]) -> list[str]:
     return list(kind.model_fields)
 
 
+def shown(value: Any) -> str:
+    """A value as it was given, cut where it is too long for a sentence."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of more digits than Python prints; lists within lists
+        return f"(a very long {type(value).__name__})"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
 def to_json(config: Config) -> str:
-    return json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    """As JSON; a file name that is no Unicode stays readable, its odd bytes as JSON's own escapes."""
+    text = json.dumps(config.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    return text.encode(errors="backslashreplace").decode()

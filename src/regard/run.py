@@ -1,11 +1,11 @@
 """A run: settings, tokenizers and model, to and from one folder. Nothing in it is pickled, nothing in it can run code.
 
-    config.json         every setting, resolved, with the folder's format number
-    model.safetensors   the parameters
-    tokenizer.model     one vocabulary for both sides, or source.model and target.model
-    README.md           the model card
-    metrics.jsonl       what was measured while it trained
-    checkpoints/        what training can be taken up from
+config.json         every setting, resolved, with the folder's format number
+model.safetensors   the parameters
+tokenizer.model     one vocabulary for both sides, or source.model and target.model
+README.md           the model card
+metrics.jsonl       what was measured while it trained
+checkpoints/        what training can be taken up from
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_model, save_model
+from safetensors import SafetensorError
 
 from regard import device
 from regard.config import FORMAT, Settings, to_json, validate
 from regard.errors import RunError
-from regard.model import build
+from regard.model import build, parameters
 from regard.model.translator import Translator
 from regard.tokens.text import EOS, TextTokenizer
 
@@ -59,13 +58,17 @@ class Run:
                 raise RunError(f"to {to} is not possible: this run translates into {both}")
             return [self.source_tokenizer.tag(to)]
         if to is not None and to not in data.languages[1:]:
-            known = f"into {data.languages[1]} only" if data.languages else "one way, and does not know its languages' names"
+            known = (
+                f"into {data.languages[1]} only"
+                if data.languages
+                else "one way, and does not know its languages' names"
+            )
             raise RunError(f"to {to} is not possible: this run translates {known}")
         return []
 
     def save(self, folder: Path) -> None:
         self.save_description(folder)
-        save_model(self.model, str(folder / PARAMETERS))
+        parameters.save(self.model, folder / PARAMETERS)
         self.folder = folder
 
     def save_description(self, folder: Path) -> None:
@@ -95,7 +98,7 @@ def read_settings(folder: Path) -> Settings:
         raise RunError(f"{folder} is not a run folder: it has no {CONFIG}; give the folder that regard train wrote")
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read: {error}") from None
     if not isinstance(given, dict) or not isinstance(given.get("format"), int):
         raise RunError(f"{path} is not the configuration of a run: it has no format number")
@@ -115,18 +118,19 @@ def load_tokenizers(settings: Settings, folder: Path) -> tuple[TextTokenizer, Te
 
 
 def build_as_saved(settings: Settings, path: Path) -> Translator:
-    """The model of the settings with the parameters of a file, once the shapes in its header are seen to be the model's."""
-    with torch.device("meta"):  # takes no memory, whatever sizes the settings claim
-        expected = {name: tuple(tensor.shape) for name, tensor in build(settings.model).state_dict().items()}
+    """The model of the settings with the parameters of a file, whose header must first show the model's shapes."""
     try:
-        with safe_open(path, framework="pt") as file:
-            found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-        if wrong := [name for name, shape in found.items() if expected.get(name) != shape]:
-            raise RunError(f"{path} does not hold the model of {CONFIG}: {wrong[0]} has the shape {found[wrong[0]]}")
+        with torch.device("meta"):  # takes no memory, whatever sizes the settings claim
+            expected = parameters.shapes(build(settings.model))
+        if (found := parameters.shapes_in(path)) != expected:
+            name, shape = min(found.items() ^ expected.items())
+            raise RunError(f"{path} does not hold the model that {CONFIG} describes: see {name}, {shape}")
         model = build(settings.model)
-        load_model(model, path)
+        parameters.load(model, path)
     except FileNotFoundError:
-        raise RunError(f"{path.parent} has no {path.name}: training has not finished; regard train --resume goes on") from None
+        raise RunError(
+            f"{path.parent} has no {path.name}: training has not finished; regard train --resume goes on"
+        ) from None
     except (OSError, SafetensorError, RuntimeError) as error:
         raise RunError(f"{path} cannot be read as the model's parameters: {str(error).splitlines()[0]}") from None
     return model

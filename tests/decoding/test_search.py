@@ -20,7 +20,9 @@ FORBIDDEN = torch.tensor([PAD, UNKNOWN, BOS])
 def lively(vocabulary: int, seed: int, **sizes) -> Translator:
     """A random translator whose choices differ clearly from step to step and from source to source."""
     torch.manual_seed(seed)
-    config = TranslatorConfig(source_vocabulary=vocabulary, target_vocabulary=vocabulary, width=12, hidden=20, heads=3, layers=2, **sizes)
+    config = TranslatorConfig(
+        source_vocabulary=vocabulary, target_vocabulary=vocabulary, width=12, hidden=20, heads=3, layers=2, **sizes
+    )
     model = Translator(config).eval()
     for parameter in model.parameters():
         parameter.data += torch.randn_like(parameter) * 0.3
@@ -107,7 +109,9 @@ def test_a_sentence_is_translated_alike_alone_and_in_any_batch(beam):
     shuffled = search(model, source[order], readable[order], config, [limits[i] for i in order], FORBIDDEN)
     assert_same([together[i] for i in order], shuffled)
     for row, length in enumerate(lengths):
-        alone = search(model, source[row : row + 1, :length], readable[row : row + 1, :length], config, [limits[row]], FORBIDDEN)
+        alone = search(
+            model, source[row : row + 1, :length], readable[row : row + 1, :length], config, [limits[row]], FORBIDDEN
+        )
         assert_same([together[row]], alone)
 
 
@@ -122,7 +126,9 @@ def test_nothing_forbidden_is_written_and_no_limit_is_passed():
     model = lively(vocabulary=11, seed=11)
     source, readable = sources(11, [4, 6])
     forbidden = torch.tensor([PAD, UNKNOWN, BOS, 7, 9])
-    for limit, found in zip([3, 6], search(model, source, readable, DecodeConfig(beam=4), [3, 6], forbidden), strict=True):
+    for limit, found in zip(
+        [3, 6], search(model, source, readable, DecodeConfig(beam=4), [3, 6], forbidden), strict=True
+    ):
         assert found.hypotheses
         for hypothesis in found.hypotheses:
             assert not {7, 9, PAD, UNKNOWN, BOS, EOS} & set(hypothesis.ids)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_commands import call
+
+from process import call
 
 
 def refused(*arguments, stdin="", cwd=None, code=1) -> str:
@@ -30,7 +31,10 @@ def train(corpus, *arguments, code=1) -> str:
 
 
 def test_a_missing_file(corpus):
-    assert train(corpus, "--source", "a.en", "--target", "nowhere.fr") == "regard: nowhere.fr does not exist: check the path\n"
+    assert (
+        train(corpus, "--source", "a.en", "--target", "nowhere.fr")
+        == "regard: nowhere.fr does not exist: give the path of a text file\n"
+    )
 
 
 def test_unequal_counts(corpus):
@@ -43,7 +47,9 @@ def test_an_empty_corpus(corpus):
     assert train(corpus, "--source", "empty", "--target", "empty") == (
         "regard: empty and empty are empty: give files with one sentence a line\n"
     )
-    assert "holds no sentence pairs: every line has an empty side" in train(corpus, "--source", "blank", "--target", "blank")
+    assert "holds no sentence pairs: every line has an empty side" in train(
+        corpus, "--source", "blank", "--target", "blank"
+    )
 
 
 def test_bytes_that_are_not_text(corpus):
@@ -63,7 +69,7 @@ def test_a_table_without_a_tab(corpus):
     ("assignment", "sentence"),
     [
         ("model.widht=64", "settings: model.widht is no setting; did you mean model.width?"),
-        ("model.width=wide", "settings: model.width='wide' should be a valid integer"),
+        ("model.width=wide", "settings: model.width='wide' should be a whole number"),
         ("model.heads=3", "settings: model.width=256 does not split into model.heads=3: make it a multiple"),
         ("model.norm=mid", "settings: model.norm='mid' should be 'post' or 'pre'"),
         ("width", "--set width is not of the form section.key=value: write, say, --set model.width=512"),
@@ -95,7 +101,9 @@ def test_a_folder_that_is_no_run(corpus):
     sentence = "is not a run folder: it has no config.json; give the folder that regard train wrote\n"
     assert refused("translate", "nowhere", cwd=corpus) == f"regard: nowhere {sentence}"
     (corpus / "thing").mkdir()
-    assert refused("evaluate", "thing", "--source", "a.en", "--target", "a.en", cwd=corpus) == f"regard: thing {sentence}"
+    assert (
+        refused("evaluate", "thing", "--source", "a.en", "--target", "a.en", cwd=corpus) == f"regard: thing {sentence}"
+    )
     (corpus / "thing" / "config.json").write_text('{"format": 99, "version": "7.0"}')
     assert refused("translate", "thing", cwd=corpus) == (
         "regard: thing has format 99 and this regard reads up to 1: update regard to at least 7.0\n"
@@ -116,7 +124,7 @@ def test_a_language_that_the_run_does_not_have(counting):
 
 
 def test_numbers_out_of_range_are_wrong_usage(counting):
-    assert "0 is not in the range x>=1" in refused("translate", counting, "--beam", "0", code=2)
+    assert "Invalid value for '--beam'" in refused("translate", counting, "--beam", "0", code=2)
     assert refused("translate", counting, "--to", "fr", "--n-best", "9", stdin="one\n") == (
         "regard: n_best=9 is not between 1 and beam=5: a beam holds as many as it is wide\n"
     )

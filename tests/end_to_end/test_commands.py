@@ -7,24 +7,17 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from conftest import counting_pairs
 
 import regard
+from counting import pairs as counting_pairs
+from process import REGARD, call
 
-REGARD = Path(sys.executable).with_name("regard")
 QUICK = ["steps=3", "warmup=1", "validate_every=3", "batch_tokens=256"]
 SMALL = ["--set", "model.width=16", "--set", "model.hidden=32", "--set", "model.heads=2", "--set", "model.layers=1"]
-
-
-def call(*arguments: str | Path, stdin: str | bytes = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    data = stdin if isinstance(stdin, bytes) else stdin.encode()
-    done = subprocess.run([REGARD, *map(str, arguments)], input=data, capture_output=True, cwd=cwd, timeout=120)
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.fixture
@@ -80,7 +73,9 @@ def test_translate_gives_a_line_for_a_line_in_order_both_ways(counting):
 
 
 def test_translate_shows_scores_n_best_and_json(counting):
-    scored = call("translate", counting, "--to", "fr", "--n-best", "3", "--scores", stdin="six two\n").stdout.splitlines()
+    scored = call(
+        "translate", counting, "--to", "fr", "--n-best", "3", "--scores", stdin="six two\n"
+    ).stdout.splitlines()
     assert len(scored) == 3
     scores = [float(line.split("\t")[0]) for line in scored]
     assert scores == sorted(scores, reverse=True)
@@ -125,7 +120,10 @@ def test_a_closed_pipe_and_an_interrupt_end_quietly(counting):
         _, stderr = process.communicate(text.encode(), timeout=60)
         assert stderr == b""
     with subprocess.Popen(
-        [REGARD, "translate", counting, "--to", "fr"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [REGARD, "translate", counting, "--to", "fr"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdin
         assert process.stdout

@@ -15,14 +15,19 @@ from regard.training.objective import translation
 
 @pytest.fixture
 def model() -> Translator:
-    return Translator(TranslatorConfig(source_vocabulary=17, target_vocabulary=17, width=12, hidden=20, heads=3, layers=2))
+    return Translator(
+        TranslatorConfig(source_vocabulary=17, target_vocabulary=17, width=12, hidden=20, heads=3, layers=2)
+    )
 
 
 def examples(count: int) -> list[Example]:
     draw = torch.Generator().manual_seed(1)
 
     def side(most: int) -> list[int]:
-        return [*torch.randint(4, 17, (int(torch.randint(1, most, (1,), generator=draw)),), generator=draw).tolist(), EOS]
+        return [
+            *torch.randint(4, 17, (int(torch.randint(1, most, (1,), generator=draw)),), generator=draw).tolist(),
+            EOS,
+        ]
 
     return [Example(side(9), side(7)) for _ in range(count)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,6 @@ def test_every_schedule_climbs_then_never_rises_again(schedule, warmup, steps):
     config = TrainConfig(schedule=schedule, warmup=warmup, steps=steps)
     rates = [learning_rate(step, config, 64) for step in range(1, steps + 1)]
     top = max(1, warmup)
-    assert all(a < b for a, b in zip(rates[: top - 1], rates[1:top], strict=True)), "it climbs"
-    assert all(a >= b for a, b in zip(rates[top - 1 :], rates[top:], strict=False)), "it does not climb again"
+    assert all(a < b for a, b in pairwise(rates[:top])), "it climbs"
+    assert all(a >= b for a, b in pairwise(rates[top - 1 :])), "it does not climb again"
     assert min(rates) >= 0

@@ -9,14 +9,15 @@ At every step the K hypotheses of a sentence are continued by every token; of th
 
 This is the rule of Hugging Face's `generate(early_stopping=True)`. Greedy search is K = 1.
 
-**Any batch gives the same text.** Matrix products of other row counts differ in their last bits, and a choice between two
-near-equal candidates could fall otherwise in another batch. So each sentence reports its `margin`, the smallest
-difference that any of its choices hung on; `decoding.translate` decodes again, alone, those that fell below a threshold.
+**Any batch gives the same text.** Matrix products of other row counts differ in their last bits, and a choice between
+two near-equal candidates could fall otherwise in another batch. So each sentence reports its `margin`, the smallest
+difference that any of its choices hung on; `decoding.translate` decodes again, alone, those below a threshold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -88,7 +89,7 @@ def search(
         onward = (~ends).cumsum(1)  # (B, C) rank among those that do not end
         keep = (~ends) & (onward <= K)  # (B, C): exactly K in each row
 
-        note_margins(found, alive, best.sums, ends, K)
+        note_margins([found[sentence] for sentence in alive], best.sums, ends, K)
         for row, rank in (ends[:, :K] & best.sums[:, :K].isfinite()).nonzero().tolist():
             finish(found[alive[row]], written[row * K + best.beams[row, rank]], best.sums[row, rank], length, config)
 
@@ -107,9 +108,13 @@ def search(
             break
         alive = [alive[row] for row in rows.tolist()]
         sums = best.sums[rows][keep[rows]].view(-1, K)
-        origin = (rows.unsqueeze(1) * K + best.beams[rows][keep[rows]].view(-1, K)).flatten()  # (B·K) rows to go on from
+        origin = (
+            rows.unsqueeze(1) * K + best.beams[rows][keep[rows]].view(-1, K)
+        ).flatten()  # (B·K) rows to go on from
         written = torch.cat([written[origin], best.tokens[rows][keep[rows]].view(-1, 1)], dim=1)
-        if len(rows) < len(done):  # a source is the same for all hypotheses of its sentence: it moves only when others leave
+        if len(rows) < len(
+            done
+        ):  # a source is the same for all hypotheses of its sentence: it moves only when others leave
             stay = (rows.unsqueeze(1) * K + torch.arange(K, device=device)).flatten()
             memory, readable = memory[stay], readable[stay]
             if cache is not None:
@@ -120,7 +125,7 @@ def search(
     for each in found:
         each.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
         scores = [hypothesis.score for hypothesis in each.hypotheses]
-        each.margin = min([each.margin, *(a - b for a, b in zip(scores, scores[1:], strict=False))])
+        each.margin = min([each.margin, *(a - b for a, b in pairwise(scores))])
     return found
 
 
@@ -132,17 +137,14 @@ def candidates(sums: Tensor, log_probabilities: Tensor) -> Candidates:
     return Candidates(values, indices // V, indices % V)
 
 
-def note_margins(found: list[Found], alive: list[int], sums: Tensor, ends: Tensor, K: int) -> None:
-    """Two cuts decide a step: between the first K candidates and the rest, and between the K that go on and the next."""
-    gaps = [sums[:, K - 1] - sums[:, K]] if sums.size(1) > K else []
+def note_margins(found: list[Found], sums: Tensor, ends: Tensor, beam: int) -> None:
+    """Two cuts decide a step: the first K candidates from the rest, and the first K that go on from the rest."""
+    if sums.size(1) <= beam:
+        return  # everything is kept
     onward = sums.masked_fill(ends, -torch.inf).sort(dim=1, descending=True).values
-    if onward.size(1) > K:
-        gaps.append(onward[:, K - 1] - onward[:, K])
-    if not gaps:
-        return
-    smallest = torch.stack(gaps).nan_to_num(torch.inf).amin(0).tolist()  # −∞ − −∞: no choice was made there
-    for sentence, gap in zip(alive, smallest, strict=True):
-        found[sentence].margin = min(found[sentence].margin, gap)
+    gaps = torch.stack([each[:, beam - 1] - each[:, beam] for each in (sums, onward)])  # (2, B)
+    for each, gap in zip(found, gaps.nan_to_num(torch.inf).amin(0).tolist(), strict=True):  # −∞ − −∞ is no choice
+        each.margin = min(each.margin, gap)
 
 
 def finish(found: Found, written: Tensor, total: Tensor, length: int, config: DecodeConfig, ended: bool = True) -> None:

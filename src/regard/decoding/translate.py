@@ -68,7 +68,9 @@ def translate(
 def decode_settings(run: Run, n_best: int, decode: dict[str, Any]) -> DecodeConfig:
     config = validate(DecodeConfig, {**run.settings.decode.model_dump(), **decode}, "decoding")
     if not 1 <= n_best <= config.beam:
-        raise ConfigError(f"n_best={n_best} is not between 1 and beam={config.beam}: a beam holds as many as it is wide")
+        raise ConfigError(
+            f"n_best={n_best} is not between 1 and beam={config.beam}: a beam holds as many as it is wide"
+        )
     return config
 
 
@@ -110,7 +112,7 @@ def as_translation(run: Run, text: str, found: Found | None, n_best: int) -> Tra
 
 
 def as_they_come(lines: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Lines in lists of all that is waiting, at most so many: a pipe fills its batches, a person is answered at once."""
+    """Lines in lists of what is waiting, at most so many: a pipe fills its batches, a person is answered at once."""
     queue: Queue[str | BaseException | None] = Queue(maxsize=4 * most)
 
     def read() -> None:

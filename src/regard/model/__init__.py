@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from torch import nn
-
 from regard.config import TranslatorConfig
 from regard.model.translator import Translator
 
 FAMILIES = {"translator": Translator}
 
 
-def build(config: TranslatorConfig) -> nn.Module:
+def build(config: TranslatorConfig) -> Translator:
     """A model with new parameters, drawn from torch's current random state."""
     return FAMILIES[config.family](config)

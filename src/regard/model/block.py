@@ -1,4 +1,4 @@
-"""The block that every family is stacked from: attention and a feed-forward, each with a residual and a norm around it."""
+"""The block that every family is stacked from: attention and feed-forward, each with residual and norm around it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ Around = Callable[[], nn.Module]  # makes one residual-and-norm, to be put aroun
 class Block(nn.Module):
     """Self-attention, attention over a memory if it is to read one, feed-forward; being causal is a mask."""
 
-    def __init__(self, attention: Callable[[], Attention], feed_forward: FeedForward, around: Around, reads: bool = False):
+    def __init__(
+        self, attention: Callable[[], Attention], feed_forward: FeedForward, around: Around, reads: bool = False
+    ):
         super().__init__()
         self.self_attention, self.around_self = attention(), around()
         if reads:

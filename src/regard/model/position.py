@@ -1,7 +1,7 @@
 """Where a token stands, added to what it is.
 
-Attention alone does not know the order of what it looks at; each of these adds a vector to every position. What turns or
-biases queries and keys instead (rotary, relative) belongs into `Attention.project` and its scores.
+Attention alone does not know the order of what it looks at; each of these adds a vector to every position. What turns
+or biases queries and keys instead (rotary, relative) belongs into `Attention.project` and its scores.
 """
 
 from __future__ import annotations

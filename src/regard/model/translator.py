@@ -12,11 +12,12 @@ from regard.model.embedding import Embedding
 from regard.model.mask import causal
 from regard.model.position import Learned, Sinusoidal, Unordered
 
+
 class Translator(nn.Module):
     """source (B, S) and target (B, T) ids → logits (B, T, V) of the token that follows each target position.
 
-    `readable` (B, S) is True where the source is a token and False where it is padding. Target padding stands at the end,
-    where no token before it may look, and needs no mask.
+    `readable` (B, S) is True where the source is a token and False where it is padding. Target padding stands at the
+    end, where no token before it may look, and needs no mask.
     """
 
     def __init__(self, config: TranslatorConfig):
@@ -24,9 +25,7 @@ class Translator(nn.Module):
         self.config = config
         self.source_embedding = Embedding(config.source_vocabulary, config.width)
         shared = config.tied == "all"
-        self.target_embedding = (
-            self.source_embedding if shared else Embedding(config.target_vocabulary, config.width)
-        )
+        self.target_embedding = self.source_embedding if shared else Embedding(config.target_vocabulary, config.width)
         untied = config.tied == "none"
         self.output = Embedding(config.target_vocabulary, config.width) if untied else self.target_embedding
         self.source_position = position(config)

@@ -16,6 +16,7 @@ def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: in
     arrow = " ↔ " if data.both_ways else " → "
     to = f" --to {data.languages[1]}" if data.both_ways else ""
     figure = dict(progress.history).get(progress.best)
+    files = data.source + (f", {data.target}" if data.target else "") if data.source else "pairs in memory"
     lines = [
         f"# {folder.name}: {arrow.join(names)}",
         "",
@@ -23,13 +24,14 @@ def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: in
         "",
         "| | |",
         "|---|---|",
-        f"| training data | {data.source or 'pairs in memory'}{', ' + data.target if data.target else ''}: {pairs:,} pairs |",
+        f"| training data | {files}: {pairs:,} pairs |",
         f"| validation | {data.valid_source or 'set aside'}: {valid:,} pairs |",
         f"| network | {model.layers} + {model.decoder_layers} layers, width {model.width}, hidden {model.hidden}, "
         f"{model.heads} heads, {model.norm}-norm |",
         f"| parameters | {parameters:,} |",
         f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
-        f"| training | {progress.step:,} steps of up to {train.batch_tokens * train.accumulate:,} tokens, seed {train.seed} |",
+        f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
+        f"seed {train.seed} |",
     ]
     if figure is not None:
         shown = figure if train.choose_by == "loss" else -figure

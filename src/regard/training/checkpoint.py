@@ -16,10 +16,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, load_model, save_file, save_model
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.data.batch import Place
+from regard.model import parameters
 
 FOLDER = "checkpoints"
 
@@ -57,7 +58,7 @@ def save(run: Path, progress: Progress, model: nn.Module, optimizer: torch.optim
     part = final.with_name(f"{final.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    save_model(model, str(part / "model.safetensors"))
+    parameters.save(model, part / "model.safetensors")
     moments = {
         f"{index}.{name}": value
         for index, state in optimizer.state_dict()["state"].items()
@@ -72,7 +73,7 @@ def save(run: Path, progress: Progress, model: nn.Module, optimizer: torch.optim
 def load(run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
     """Put model, optimizer and random numbers back where they were after a step."""
     folder = path_of(run, step)
-    load_model(model, folder / "model.safetensors")
+    parameters.load(model, folder / "model.safetensors")
     tensors = load_file(folder / "optimizer.safetensors")
     restore_random_state(tensors)
     state: dict[int, dict[str, Tensor]] = {}
@@ -116,5 +117,4 @@ def mean(run: Path, chosen: Sequence[int], model: nn.Module) -> None:
     for step in chosen:
         for name, tensor in load_file(path_of(run, step) / "model.safetensors").items():
             sums[name] = sums[name] + tensor.double() if name in sums else tensor.double()
-    own = model.state_dict()
-    model.load_state_dict({name: (total / len(chosen)).to(own[name].dtype) for name, total in sums.items()}, strict=False)
+    parameters.put(model, {name: total / len(chosen) for name, total in sums.items()})

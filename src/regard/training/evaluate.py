@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from regard.data.batch import Example, in_order
 from regard.data.corpus import read_pairs
@@ -30,7 +31,10 @@ class Score:
     signatures: dict[str, str]
 
     def __str__(self) -> str:
-        lines = [f"BLEU  {self.bleu:5.2f}   {self.signatures['bleu']}", f"chrF  {self.chrf:5.2f}   {self.signatures['chrf']}"]
+        lines = [
+            f"BLEU  {self.bleu:5.2f}   {self.signatures['bleu']}",
+            f"chrF  {self.chrf:5.2f}   {self.signatures['chrf']}",
+        ]
         return "\n".join([*lines, f"exact {self.exact:5.2f} %  of {self.sentences} sentences"])
 
 

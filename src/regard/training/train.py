@@ -25,7 +25,12 @@ from regard.training.report import say
 
 
 def train(
-    settings: Mapping[str, Any] | Settings, out: str | Path, *, on: str = "auto", resume: bool = False, overwrite: bool = False
+    settings: Mapping[str, Any] | Settings,
+    out: str | Path,
+    *,
+    on: str = "auto",
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Run:
     """Train a run from the files that `settings` names, and leave it in the folder `out`.
 
@@ -102,7 +107,9 @@ def make_room(folder: Path, overwrite: bool) -> None:
         raise RunError(f"{folder} is a file: choose another folder for --out")
     if folder.exists() and any(folder.iterdir()):
         if not overwrite:
-            raise RunError(f"{folder} is not empty: choose another --out, or go on with --resume, or replace it with --overwrite")
+            raise RunError(
+                f"{folder} is not empty: choose another --out, or go on with --resume, or replace it with --overwrite"
+            )
         if not (folder / CONFIG).is_file():
             raise RunError(f"{folder} is not empty and not a run, so it is not overwritten: choose another --out")
         shutil.rmtree(folder)
@@ -150,16 +157,15 @@ def learn_tokenizers(settings: Settings, pairs: Sequence[Pair]) -> tuple[TextTok
 def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer) -> Settings:
     """The settings with what only the data could tell."""
     sizes = {"source_vocabulary": len(source), "target_vocabulary": len(target)}
-    return settings.model_copy(
-        update={"version": __version__, "model": settings.model.model_copy(update=sizes)}
-    )
+    return settings.model_copy(update={"version": __version__, "model": settings.model.model_copy(update=sizes)})
 
 
 def as_examples(run: Run, pairs: Sequence[Pair]) -> list[Example]:
     """Pairs as ids, both ways if so set; those longer than data.max_tokens are left out, and counted."""
     data = run.settings.data
     examples = [
-        Example(run.encode_source(pair.source, pair.to), run.encode_target(pair.target)) for pair in directed(pairs, data)
+        Example(run.encode_source(pair.source, pair.to), run.encode_target(pair.target))
+        for pair in directed(pairs, data)
     ]
     limit = min(data.max_tokens, run.settings.train.batch_tokens)
     short = [example for example in examples if example.size <= limit]

@@ -1,0 +1,70 @@
+"""Every recipe is valid, and those of the paper are the paper's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.config import Settings, read_recipe, validate
+from regard.model import build
+
+RECIPES = sorted((Path(__file__).parents[1] / "recipes").glob("**/*.toml"))
+FOLDER = Path(__file__).parents[1] / "recipes"
+
+
+def settings(name: str) -> Settings:
+    return validate(Settings, read_recipe(FOLDER / name), name)
+
+
+def parameters(recipe: Settings) -> int:
+    """Of the recipe's model at its vocabulary; on the meta device, where 200 million numbers take no memory."""
+    vocabulary = {"source_vocabulary": recipe.tokenizer.size, "target_vocabulary": recipe.tokenizer.size}
+    with torch.device("meta"):
+        model = build(recipe.model.model_copy(update=vocabulary))
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def test_there_are_recipes():
+    assert {"base.toml", "big.toml"} <= {path.name for path in RECIPES}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+def test_every_recipe_is_valid(path: Path):
+    validate(Settings, read_recipe(path), str(path))
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+def test_every_recipe_opens_with_a_comment_that_says_what_it_is_for(path: Path):
+    assert path.read_text(encoding="utf-8").startswith("# ")
+
+
+@pytest.mark.parametrize(("name", "millions"), [("base.toml", 63.1), ("big.toml", 214.2)])
+def test_the_paper_s_models_have_the_paper_s_sizes(name: str, millions: float):
+    """Table 3 rounds them to 65 and 213 million; these are the counts at a vocabulary of exactly 37,000."""
+    recipe = settings(name)
+    assert recipe.tokenizer.size == 37_000
+    assert round(parameters(recipe) / 1e6, 1) == millions
+
+
+def test_base_is_the_base_model_of_the_paper():
+    recipe = settings("base.toml")
+    model, train, decode = recipe.model, recipe.train, recipe.decode
+    assert (model.layers, model.decoder_layers, model.width, model.hidden, model.heads) == (6, 6, 512, 2048, 8)
+    assert (model.norm, model.activation, model.tied) == ("post", "relu", "all")
+    assert (model.dropout, model.attention_dropout, train.label_smoothing) == (0.1, 0.0, 0.1)
+    assert (train.betas, train.epsilon, train.weight_decay, train.clip) == ((0.9, 0.98), 1e-9, 0.0, 0.0)
+    assert (train.schedule, train.learning_rate, train.warmup, train.steps) == ("noam", 1.0, 4000, 100_000)
+    assert (train.batch_tokens * train.accumulate, train.average) == (25_000, 5)
+    assert (recipe.tokenizer.kind, recipe.tokenizer.joint) == ("bpe", True)
+    assert (decode.beam, decode.length_penalty, decode.penalty) == (4, 0.6, "paper")
+
+
+def test_big_is_base_with_the_paper_s_changes():
+    base, big = settings("base.toml"), settings("big.toml")
+    changed = {"width": 1024, "hidden": 4096, "heads": 16, "dropout": 0.3}
+    assert big.model == base.model.model_copy(update=changed)
+    changed = {"steps": 300_000, "average": 20, "validate_every": 600}
+    assert big.train == base.train.model_copy(update=changed)
+    assert (big.tokenizer, big.decode) == (base.tokenizer, base.decode)
