@@ -68,6 +68,7 @@ class TokenizerConfig(Config):
     kind: Literal["unigram", "bpe"] = "unigram"
     size: Annotated[int, Field(ge=300, le=LARGEST)] = 8000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
+    learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
 
 
 class TranslatorConfig(Config):

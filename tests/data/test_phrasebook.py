@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from regard.data import phrasebook
+from regard.data import lexicon, phrasebook
 from regard.data.phrasebook import SPLITS, Phrase, minimal_pairs, phrases, pronoun, translations
 from regard.errors import DataError
 
@@ -479,3 +479,17 @@ def test_sentences_are_short_and_begin_and_end_well(sample: list[Phrase]):
         assert phrase.english.endswith((".", "?"))
         assert phrase.french.endswith((".", " ?"))
         assert 3 <= len(phrase.english.split()) <= 18
+
+
+@pytest.mark.parametrize(
+    ("verb", "third"),
+    [("buy", "buys"), ("carry", "carries"), ("wash", "washes"), ("watch", "watches"), ("go", "goes"), ("have", "has")],
+)
+def test_english_verbs_take_their_s_as_english_does(verb, third):
+    assert lexicon.VERBS[verb].third == third
+
+
+def test_the_first_minimal_pairs_are_of_many_nouns():
+    pairs = minimal_pairs("test", 40)
+    most = max(Counter(pair.nouns for pair in pairs).values())
+    assert most <= 2 + 40 // len({pair.nouns for pair in pairs})

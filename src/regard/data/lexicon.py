@@ -101,10 +101,10 @@ class Verb:
 
     @cached_property
     def third(self) -> str:
-        """he eats, he washes, he carries, he has"""
+        """he eats, he buys, he washes, he carries, he has"""
         if self.english == "have":
             return "has"
-        if self.english.endswith("y"):
+        if self.english.endswith("y") and self.english[-2] not in "aeiou":
             return self.english[:-1] + "ies"
         return self.english + ("es" if self.english.endswith(("sh", "ch", "ss", "o")) else "s")
 

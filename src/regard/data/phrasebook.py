@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -100,9 +101,16 @@ def phrases(split: str, count: int, seed: int = 0) -> list[Phrase]:
 
 
 def minimal_pairs(split: str, count: int | None = None, seed: int = 0) -> list[MinimalPair]:
-    """`count` minimal pairs of a split, or all there are; the same seed gives the same list."""
+    """`count` minimal pairs of a split, or all of them, noun pairs by turns; the same seed gives the same list."""
     pairs = list(contrasts(split))
     random.Random(f"{split} {seed}").shuffle(pairs)
+    turns: Counter[tuple[Noun, Noun]] = Counter()
+    order: list[tuple[int, int]] = []
+    for index, write in enumerate(pairs):
+        nouns = write.args[1:3]
+        order.append((turns[nouns], index))
+        turns[nouns] += 1
+    pairs = [pairs[index] for _, index in sorted(order)]
     if count is not None and count > len(pairs):
         raise DataError(f"count={count}: the {split} split has {len(pairs)} minimal pairs, ask for no more than that")
     return [write() for write in pairs[:count]]
@@ -903,7 +911,7 @@ WEIGHED_SCENES = tuple(
 )
 
 
-def contrasts(split: str) -> Iterator[Callable[[], MinimalPair]]:
+def contrasts(split: str) -> Iterator[partial[MinimalPair]]:
     """Every minimal pair of a split, to be written when called for."""
     if split not in SPLITS:
         raise DataError(f"split={split!r}: the phrasebook has {', '.join(SPLITS)}")

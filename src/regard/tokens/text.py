@@ -24,7 +24,6 @@ from regard.errors import ConfigError, DataError, RunError
 
 PAD, UNKNOWN, BOS, EOS = 0, 1, 2, 3
 
-LEARN_FROM = 1_000_000  # texts at most; of more, a fixed random choice
 REPEATS = 4  # of a line that are learned from
 FILE_LIMIT = 1 << 26  # bytes of a model file, far more than any vocabulary takes
 BYTES = 256  # tokens that spell what no other token covers
@@ -87,7 +86,13 @@ class TextTokenizer:
 
     @classmethod
     def learn(
-        cls, texts: Iterable[str], *, size: int = 8000, kind: str = "unigram", languages: Sequence[str] = ()
+        cls,
+        texts: Iterable[str],
+        *,
+        size: int = 8000,
+        kind: str = "unigram",
+        languages: Sequence[str] = (),
+        most: int = 1_000_000,
     ) -> TextTokenizer:
         """A vocabulary of at most `size` tokens that suits the texts; the same texts give the same one."""
         tags = [f">>{language}<<" for language in languages]
@@ -105,8 +110,8 @@ class TextTokenizer:
         normalised = [text for text in map(normalise, texts) if text]
         if not normalised:
             raise DataError("there is no text to learn a tokenizer from: the corpus is empty")
-        if len(normalised) > LEARN_FROM:
-            normalised = random.Random(0).sample(normalised, LEARN_FROM)
+        if len(normalised) > most:
+            normalised = random.Random(0).sample(normalised, most)
         model = io.BytesIO()
         SentencePieceTrainer.train(
             sentence_iterator=learnable(normalised, alphabet=(size - taken) // 2 - 1),

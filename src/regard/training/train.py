@@ -143,8 +143,9 @@ def vocabulary_of(saved: Settings, settings: Settings) -> TranslatorConfig:
 
 def learn_tokenizers(settings: Settings, pairs: Sequence[Pair]) -> tuple[TextTokenizer, TextTokenizer]:
     """The pieces of both languages together, or of each alone."""
-    how: dict[str, Any] = {"size": settings.tokenizer.size, "kind": settings.tokenizer.kind}
-    if settings.tokenizer.joint:
+    tokenizer = settings.tokenizer
+    how: dict[str, Any] = {"size": tokenizer.size, "kind": tokenizer.kind, "most": tokenizer.learn_from}
+    if tokenizer.joint:
         languages = settings.data.languages if settings.data.both_ways else ()
         joint = TextTokenizer.learn((text for pair in pairs for text in pair), languages=languages, **how)
         return joint, joint

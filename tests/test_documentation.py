@@ -1,0 +1,74 @@
+"""What is written for people is true: every option has its help and its page, and the README's examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from process import call
+from regard.cli import app
+from regard.config import Settings
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS))
+def test_every_option_has_its_help_and_stands_on_the_verb_s_page(verb):
+    page = (ROOT / "docs" / f"{verb}.md").read_text()
+    for parameter in COMMANDS[verb].params:
+        if parameter.name == "help":
+            continue
+        assert parameter.help, f"{verb} {parameter.name} has no help"
+        option = next((name for name in parameter.opts if name.startswith("--")), None)
+        assert option is None or f"`{option}" in page, f"docs/{verb}.md does not tell of {option}"
+    assert COMMANDS[verb].help, f"{verb} has no help"
+
+
+def test_the_readme_names_every_verb():
+    readme = (ROOT / "README.md").read_text()
+    assert set(re.findall(r"^\| \[`regard (\w+)`\]", readme, re.MULTILINE)) == set(COMMANDS)
+
+
+def test_every_link_between_the_pages_leads_somewhere():
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}, which does not exist"
+
+
+def test_the_settings_that_the_pages_name_exist():
+    settings = Settings()
+    named = r"`(data|tokenizer|model|train|decode)\.([a-z_]+)(?:=[^`]*)?`"
+    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+        for section, key in re.findall(named, page.read_text()):
+            assert hasattr(getattr(settings, section), key), f"{page.name} names {section}.{key}, which is no setting"
+
+
+def test_the_python_of_the_readme_runs(counting, capsys):
+    """With the numbers' run in the place of the demo's."""
+    readme = (ROOT / "README.md").read_text()
+    code = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
+    assert code
+    exec(
+        compile(code[1].replace("runs/demo", str(counting)).replace("I am a student.", "one two"), "README.md", "exec"),
+        {},
+    )
+    assert capsys.readouterr().out.startswith("un deux\n(1, 2, ")
+
+
+def test_the_readme_s_shell_examples_take_the_options_they_use():
+    readme = (ROOT / "README.md").read_text()
+    for line in re.findall(r"^(?:echo .* \| )?regard (.+)$", readme, re.MULTILINE):
+        verb, *rest = line.split()
+        known = {option for parameter in COMMANDS[verb].params for option in parameter.opts}
+        used = {word for word in rest if word.startswith("--")}
+        assert used <= known, f"the README calls regard {verb} with {used - known}"
+
+
+def test_help_and_version_can_be_called():
+    assert call("--help").stdout.startswith("Usage: regard")
+    assert call("--version").stdout == "regard 0.1.0\n"
+    assert call("nonsense").returncode == 2
