@@ -21,7 +21,7 @@ NUMBERS = {
 
 def pairs(count: int, seed: int) -> list[Pair]:
     draw = random.Random(seed)
-    texts = [" ".join(draw.choices(list(NUMBERS), k=draw.randint(1, 5))) for _ in range(count)]
+    texts = [" ".join(draw.sample(list(NUMBERS), k=draw.randint(1, 5))) for _ in range(count)]
     return [Pair(text, " ".join(NUMBERS[word] for word in text.split())) for text in texts]
 
 

@@ -9,30 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.config import DecodeConfig, TranslatorConfig
+from lively import lively, sources
+from regard.config import DecodeConfig
 from regard.decoding.search import Found, penalty, search
 from regard.model.translator import Translator
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
 
 FORBIDDEN = torch.tensor([PAD, UNKNOWN, BOS])
-
-
-def lively(vocabulary: int, seed: int, **sizes) -> Translator:
-    """A random translator whose choices differ clearly from step to step and from source to source."""
-    torch.manual_seed(seed)
-    config = TranslatorConfig(
-        source_vocabulary=vocabulary, target_vocabulary=vocabulary, width=12, hidden=20, heads=3, layers=2, **sizes
-    )
-    model = Translator(config).eval()
-    for parameter in model.parameters():
-        parameter.data += torch.randn_like(parameter) * 0.3
-    return model
-
-
-def sources(vocabulary: int, lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    source = torch.randint(4, vocabulary, (len(lengths), max(lengths)))
-    readable = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-    return source.masked_fill(~readable, PAD), readable
 
 
 def everything(model: Translator, source: torch.Tensor, readable: torch.Tensor, limit: int, config: DecodeConfig):

@@ -101,7 +101,7 @@ def test_a_person_at_a_terminal_is_answered_line_by_line(counting):
     ) as process:
         assert process.stdin
         assert process.stdout
-        for question, answer in (("three", "trois"), ("one one", "un un")):
+        for question, answer in (("three", "trois"), ("one four", "un quatre")):
             process.stdin.write(f"{question}\n")
             process.stdin.flush()
             assert process.stdout.readline() == f"{answer}\n"
