@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -19,7 +21,7 @@ def test_beam_search_is_hugging_face_s_with_early_stopping(seed: int, beam: int,
 
     model = lively(vocabulary=37, seed=seed)
     config = model.config
-    reference = MarianMTModel(
+    reference: Any = MarianMTModel(
         MarianConfig(
             vocab_size=config.source_vocabulary,
             d_model=config.width,
