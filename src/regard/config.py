@@ -66,7 +66,7 @@ class TokenizerConfig(Config):
     """How text becomes ids."""
 
     kind: Literal["unigram", "bpe"] = "unigram"
-    size: Annotated[int, Field(ge=300, le=LARGEST)] = 8000  # pieces at most; 256 are bytes: no text is unknown
+    size: Annotated[int, Field(ge=300, le=LARGEST)] = 4000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
     learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
 
@@ -77,8 +77,8 @@ class TranslatorConfig(Config):
     family: Literal["translator"] = "translator"
     source_vocabulary: Whole = 0  # filled in from the tokenizer
     target_vocabulary: Whole = 0
-    width: Count = 256  # of the vectors between the sublayers
-    hidden: Count = 1024  # of the feed-forward's inner layer
+    width: Count = 128  # of the vectors between the sublayers
+    hidden: Count = 512  # of the feed-forward's inner layer
     heads: Count = 4
     layers: Depth = 3  # of the encoder, and of the decoder unless decoder_layers says otherwise
     decoder_layers: Depth = 3
@@ -112,18 +112,18 @@ class TranslatorConfig(Config):
 class TrainConfig(Config):
     """How long and how fast to learn."""
 
-    steps: Count = 10_000  # optimizer steps, not epochs
+    steps: Count = 2000  # optimizer steps, not epochs
     batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
     accumulate: Count = 1  # batches a step
-    schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "inverse-sqrt"
-    warmup: Whole = 1000  # steps over which the learning rate climbs to its peak
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3  # that peak; for noam, the factor before its formula
+    schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "cosine"
+    warmup: Whole = 200  # steps over which the learning rate climbs to its peak
+    learning_rate: Annotated[float, Field(gt=0)] = 2e-3  # that peak; for noam, the factor before its formula
     betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     label_smoothing: Share = 0.1
     clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
-    validate_every: Count = 500  # steps between validations, each with a checkpoint
+    validate_every: Count = 250  # steps between validations, each with a checkpoint
     choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
     patience: Whole = 0  # validations without a better figure before training stops; 0 is never
     average: Count = 1  # checkpoints, up to the best one, whose mean becomes the model

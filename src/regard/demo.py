@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from regard.config import Settings, validate
@@ -17,10 +18,11 @@ from regard.data import phrasebook
 from regard.data.corpus import Pair
 from regard.data.phrasebook import MinimalPair, Phrase
 from regard.decoding.translate import translate
-from regard.insight.binding import Head, flips
+from regard.insight.binding import PRONOUNS, Head, flips
 from regard.insight.explain import explain
 from regard.insight.figures import compare, figure, save_figure, terminal
-from regard.insight.trace import switched_off
+from regard.insight.trace import Trace, switched_off
+from regard.insight.words import words
 from regard.model import build
 from regard.run import Run
 from regard.training.evaluate import Score, score
@@ -32,7 +34,7 @@ CONTRASTS = 200  # minimal pairs of the validation and of the test part
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "data": {"source": "the embedded phrasebook", "languages": (ENGLISH, FRENCH), "both_ways": True},
-    "tokenizer": {"size": 2000},
+    "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
     "model": {"width": 128, "hidden": 512, "heads": 4, "layers": 2, "dropout": 0.0},
     "train": {
         "steps": 1800,
@@ -117,7 +119,7 @@ def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> F
     tired, wide = (explain(run, text, FRENCH) for text, _ in LECTURE[2:4])
     console.print(terminal(tired), markup=False)
     save_figure(figure(tired), folder / "attention.png")
-    save_figure(compare([tired, wide], "it", layer=head.layer, head=head.head), folder / "it.png")
+    save_figure(draw_binding([tired, wide], head), folder / "it.png")
 
     console.rule("5  Yours now", align="left")
     console.print(
@@ -131,6 +133,15 @@ def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> F
         markup=False,
     )
     return findings
+
+
+def draw_binding(traces: Sequence[Trace], head: Head) -> Figure:
+    """What *it* looks at in each sentence: the English word in the encoder, the French one as it is written."""
+    where = {"layer": head.layer, "head": head.head, "kind": head.kind}
+    if head.kind == "encoder":
+        return compare(traces, "it", **where)
+    its = [index for index, word in enumerate(words(traces[0].target)) if word.text in PRONOUNS]
+    return compare(traces, its[-1], title="What “it” looks at, as il or elle is written", **where)
 
 
 def train_demo(folder: Path, seed: int, on: str) -> Run:
@@ -160,13 +171,13 @@ def find_binding(run: Run, seed: int) -> Binding:
     valid, test = (phrasebook.minimal_pairs(part, CONTRASTS) for part in ("valid", "test"))
     torch.manual_seed(seed)
     untrained = Run(run.settings, run.source_tokenizer, run.target_tokenizer, build(run.settings.model).to(run.device))
-    chosen, chosen_untrained = (best(flips(each, valid, FRENCH)) for each in (run, untrained))
+    chosen, chosen_untrained = (best(flips(each, valid)) for each in (run, untrained))
     with switched_off(run.model, chosen.attention, chosen.head):
         without = pronouns_right(run, test)
     return Binding(
         *chosen,
-        flips=flips(run, test, FRENCH)[chosen],
-        flips_untrained=flips(untrained, test, FRENCH)[chosen_untrained],
+        flips=flips(run, test)[chosen],
+        flips_untrained=flips(untrained, test)[chosen_untrained],
         pronouns=pronouns_right(run, test),
         pronouns_without=without,
     )

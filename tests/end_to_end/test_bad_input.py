@@ -70,7 +70,7 @@ def test_a_table_without_a_tab(corpus):
     [
         ("model.widht=64", "settings: model.widht is no setting; did you mean model.width?"),
         ("model.width=wide", "settings: model.width='wide' should be a whole number"),
-        ("model.heads=3", "settings: model.width=256 does not split into model.heads=3: make it a multiple"),
+        ("model.heads=3", "settings: model.width=128 does not split into model.heads=3: make it a multiple"),
         ("model.norm=mid", "settings: model.norm='mid' should be 'post' or 'pre'"),
         ("width", "--set width is not of the form section.key=value: write, say, --set model.width=512"),
     ],

@@ -48,6 +48,7 @@ def trace(source=SOURCE, target=TARGET, layers=2, decoder_layers=3, heads=4) -> 
         (("▁It", "<0xE2>", "<0x80>", "<0x99>", "s", "▁", "<0xC3>"), ["It’s", "\ufffd"]),
         (("▁私は", "学生", "です", "。"), ["私は", "学生", "です", "。"]),
         (("▁a\x1b", "[2J"), ["a\ufffd[2J"]),
+        (("▁qu", "'", "il", "▁L'", "ani", "mal", "▁c'était"), ["qu'", "il", "L'", "animal", "c'était"]),
         (("▁", "."), ["."]),
         ((), []),
     ],
@@ -213,9 +214,9 @@ def test_the_terminal_has_a_row_for_each_target_word_and_a_column_for_each_sourc
     lines = picture.splitlines()
     assert lines[0] == "Cross-attention, layer 3, mean of 4 heads"
     assert lines[2].split() == [">>fr<<", "The", "animal", "was", "tired", ".", "</s>"]
-    assert [line.split()[0] for line in lines[3:8]] == ["L'animal", "coûtait", "$x$", ".", "</s>"]
-    assert not lines[8]
-    assert lines[9] == "from  5% ░  15% ▒  35% ▓  60% █"
+    assert [line.split()[0] for line in lines[3:9]] == ["L'", "animal", "coûtait", "$x$", ".", "</s>"]
+    assert not lines[9]
+    assert lines[10] == "from  5% ░  15% ▒  35% ▓  60% █"
 
 
 def test_the_terminals_shades_are_the_weights():

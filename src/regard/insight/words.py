@@ -17,6 +17,8 @@ CONTROL = re.compile(r"<pad>|<unk>|<s>|</s>|>>[\w-]+<<")
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # Thai, Lao, kana, Han
 
+ELISION = re.compile("(?:[cdjlmnst]|qu)['’]", re.IGNORECASE)  # a vowel dropped before another word
+
 
 class Word(NamedTuple):
     """tokens[start:end], as text."""
@@ -36,7 +38,7 @@ def words(tokens: Sequence[str]) -> list[Word]:
     """The words that tokens spell; together they cover all tokens. Marks before and after a word stand alone."""
     starts = [index for index in range(len(tokens)) if begins(tokens, index)]
     groups = [range(start, end) for start, end in pairwise([*starts, len(tokens)])]
-    parts = [part for group in groups for part in without_marks(tokens, group)]
+    parts = [part for group in groups for bare in without_marks(tokens, group) for part in unelided(tokens, bare)]
     return [
         Word(spell(tokens[part.start : part.stop]), part.start, part.stop, is_spaced(tokens, part.start))
         for part in parts
@@ -64,6 +66,14 @@ def without_marks(tokens: Sequence[str], group: range) -> list[range]:
     if not spell(tokens[first:last]):
         return [group]
     return [part for part in (range(group.start, first), range(first, last), range(last, group.stop)) if part]
+
+
+def unelided(tokens: Sequence[str], part: range) -> list[range]:
+    """["▁qu", "'", "il"] in two parts, qu' and il, as French would count them."""
+    for cut in range(part.start + 1, part.stop):
+        if ELISION.fullmatch(spell(tokens[part.start : cut])):
+            return [range(part.start, cut), range(cut, part.stop)]
+    return [part]
 
 
 def is_mark(token: str) -> bool:
