@@ -10,11 +10,10 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from regard.data import lexicon
-from regard.data.because import partners
-from regard.data.phrasebook import SPLITS, Phrase, minimal_pairs, phrases, pronoun, translations
-from regard.data.scenes import PEOPLE_SCENES, SCENES
-from regard.data.splits import deal, split_of
+from regard.data.phrasebook import SPLITS, Phrase, lexicon, minimal_pairs, phrases, pronoun, translations
+from regard.data.phrasebook.because import partners
+from regard.data.phrasebook.scenes import PEOPLE_SCENES, SCENES
+from regard.data.phrasebook.splits import deal, split_of
 from regard.errors import DataError
 
 TIRED = (

@@ -33,12 +33,20 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from regard.data.because import FRAMES, GLAD_FRAMES, Frame, because, because_of_it, because_of_someone, partners
-from regard.data.grammar import Combination, Meaning, Phrase, articles, nominal
-from regard.data.lexicon import Adjective, Noun
-from regard.data.patterns import acting, being, having, meeting, placing, prowling, remarking, trade, working
-from regard.data.scenes import SCENES, Scene
-from regard.data.splits import SPLITS, split_of
+from regard.data.phrasebook.because import (
+    FRAMES,
+    GLAD_FRAMES,
+    Frame,
+    because,
+    because_of_it,
+    because_of_someone,
+    partners,
+)
+from regard.data.phrasebook.grammar import Combination, Meaning, Phrase, articles, nominal
+from regard.data.phrasebook.lexicon import Adjective, Noun
+from regard.data.phrasebook.patterns import acting, being, having, meeting, placing, prowling, remarking, trade, working
+from regard.data.phrasebook.scenes import SCENES, Scene
+from regard.data.phrasebook.splits import SPLITS, split_of
 from regard.errors import DataError
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import product
 
-from regard.data.lexicon import FITS, GROUPS, VERBS, Adjective, Noun, Verb, Words, among, rows
+from regard.data.phrasebook.lexicon import FITS, GROUPS, VERBS, Adjective, Noun, Verb, Words, among, rows
 
 # ----------------------------------------------------------------------------------------------------------- deeds
 

@@ -11,8 +11,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from regard.data import lexicon
-from regard.data.lexicon import (
+from regard.data.phrasebook import lexicon
+from regard.data.phrasebook.lexicon import (
     BE,
     DAILY,
     GROUPS,

@@ -11,8 +11,8 @@ from functools import cache, cached_property
 from itertools import product
 from typing import Any, Protocol
 
-from regard.data import lexicon, scenes
-from regard.data.grammar import (
+from regard.data.phrasebook import lexicon, scenes
+from regard.data.phrasebook.grammar import (
     AFFIRM,
     DENY,
     EVENTS,
@@ -53,7 +53,7 @@ from regard.data.grammar import (
     third,
     usual,
 )
-from regard.data.lexicon import (
+from regard.data.phrasebook.lexicon import (
     BE,
     DAILY,
     FITS,
@@ -69,7 +69,7 @@ from regard.data.lexicon import (
     Words,
     among,
 )
-from regard.data.scenes import PEOPLE_DO, Deed
+from regard.data.phrasebook.scenes import PEOPLE_DO, Deed
 
 
 class Pick(Protocol):

@@ -7,9 +7,9 @@ from collections import Counter
 from functools import cache
 from hashlib import blake2b
 
-from regard.data.grammar import Combination
-from regard.data.lexicon import FITS, NAMES, NOUNS
-from regard.data.scenes import PEOPLE_SCENES, SCENES
+from regard.data.phrasebook.grammar import Combination
+from regard.data.phrasebook.lexicon import FITS, NAMES, NOUNS
+from regard.data.phrasebook.scenes import PEOPLE_SCENES, SCENES
 
 SPLITS = ("train", "valid", "test")
 

@@ -7,8 +7,8 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from regard.data import lexicon
-from regard.data.grammar import (
+from regard.data.phrasebook import lexicon
+from regard.data.phrasebook.grammar import (
     AFFIRM,
     DENY,
     FUTURE,
@@ -33,9 +33,9 @@ from regard.data.grammar import (
     third,
     usual,
 )
-from regard.data.lexicon import Adjective, Noun, Words
-from regard.data.patterns import Pick, anyone, within
-from regard.data.scenes import PEOPLE_SCENES, SCENES, Scene
+from regard.data.phrasebook.lexicon import Adjective, Noun, Words
+from regard.data.phrasebook.patterns import Pick, anyone, within
+from regard.data.phrasebook.scenes import PEOPLE_SCENES, SCENES, Scene
 
 IT = {  # what takes up a noun; I, you and we take up themselves
     (it, il): third(it, il, "f" if "elle" in il else "m", it == "they", it in ("he", "she"), it, UNSEEN)
