@@ -18,7 +18,7 @@ from regard.data import phrasebook
 from regard.data.corpus import Pair
 from regard.data.phrasebook import MinimalPair, Phrase
 from regard.decoding.translate import translate
-from regard.insight.binding import PRONOUNS, Head, flips
+from regard.insight.binding import Head, flips, where
 from regard.insight.explain import explain
 from regard.insight.figures import compare, figure, save_figure, terminal
 from regard.insight.trace import Trace, switched_off
@@ -35,15 +35,15 @@ CONTRASTS = 200  # minimal pairs of the validation and of the test part
 SETTINGS: dict[str, dict[str, Any]] = {
     "data": {"source": "the embedded phrasebook", "languages": (ENGLISH, FRENCH), "both_ways": True},
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
-    "model": {"width": 128, "hidden": 512, "heads": 4, "layers": 2, "dropout": 0.0},
+    "model": {"width": 128, "hidden": 512, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
-        "steps": 1800,
-        "batch_tokens": 2048,
+        "steps": 3600,
+        "batch_tokens": 1024,
         "schedule": "cosine",
         "warmup": 200,
-        "learning_rate": 3e-3,
+        "learning_rate": 2e-3,
         "label_smoothing": 0.05,
-        "validate_every": 600,
+        "validate_every": 1200,
     },
 }
 
@@ -63,7 +63,8 @@ class Binding:
 
     attention: str
     head: int
-    flips: float  # the strongest noun of *it* is the right one in both sentences of a pair
+    place: str  # where in the clause "it was too tired" the head looks from
+    flips: float  # its strongest noun is the right one in both sentences of a pair
     flips_untrained: float  # the same, by the best head of the same network before training
     pronouns: float  # French sentences with the right il or elle
     pronouns_without: float  # the same with this head switched off
@@ -105,13 +106,13 @@ def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> F
 
     console.rule("4  What *it* looks at", align="left")
     binding = find_binding(run, seed)
-    head = Head(binding.attention, binding.head)
+    head = Head(binding.attention, binding.head, binding.place)
     console.print(
         f"In {CONTRASTS} held-out pairs of sentences like the two above, il/elle is right in {binding.pronouns:.1%}.\n"
-        f"The head that binds “it” to its noun, chosen on other pairs: {head}.\n"
+        f"The head that binds it to its noun, chosen on other pairs: {head}.\n"
         f"Its strongest noun is the right one in both sentences of {binding.flips:.1%} of the pairs "
         f"(untrained network, its best head: {binding.flips_untrained:.1%}).\n"
-        f"With this one head switched off, il or elle is right in {binding.pronouns_without:.1%}."
+        f"With this one head switched off, il/elle is right in {binding.pronouns_without:.1%}."
     )
     findings = Findings(seed, seconds, to_french, to_english, binding, lecture)
     written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
@@ -136,12 +137,14 @@ def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> F
 
 
 def draw_binding(traces: Sequence[Trace], head: Head) -> Figure:
-    """What *it* looks at in each sentence: the English word in the encoder, the French one as it is written."""
-    where = {"layer": head.layer, "head": head.head, "kind": head.kind}
-    if head.kind == "encoder":
-        return compare(traces, "it", **where)
-    its = [index for index, word in enumerate(words(traces[0].target)) if word.text in PRONOUNS]
-    return compare(traces, its[-1], title="What “it” looks at, as il or elle is written", **where)
+    """What the head looks at in each sentence, from the same place."""
+    title = {
+        "it": "",
+        "property": "Who is too tired? What is too wide?",
+        "pronoun": "What “it” looks at as il or elle is written",
+    }
+    index = where(head.place, words(traces[0].axes(head.kind)[0]))
+    return compare(traces, index, layer=head.layer, head=head.head, kind=head.kind, title=title[head.place])
 
 
 def train_demo(folder: Path, seed: int, on: str) -> Run:

@@ -8,7 +8,7 @@ import torch
 
 from counting import settings
 from regard.data.phrasebook import minimal_pairs, phrases
-from regard.insight.binding import Head, flips, noun_weights, pronoun
+from regard.insight.binding import Head, flips, noun_weights, where
 from regard.insight.explain import explain
 from regard.insight.words import by_word, index_of, words
 from regard.model import build
@@ -35,16 +35,16 @@ def run() -> Run:
 def test_the_weights_are_those_that_explain_shows(run):
     pairs = minimal_pairs("valid", 5)
     looks = noun_weights(run, [pair.subject for pair in pairs], [pair.nouns for pair in pairs])
-    assert len(looks) == (2 + 1) * 2, "two layers of the encoder and one of the decoder, two heads each"
+    assert len(looks) == (2 + 2 + 1) * 2, "from two places in two layers of the encoder, from one in the decoder's one"
     for row, pair in enumerate(pairs):
         trace = explain(run, pair.subject.english, "fr", max_length=2)
         among = words(trace.source)
         maps = by_word(trace.encoder, among, among)  # (L, H, words, words)
-        it, *nouns = (index_of(word, among) for word in ("it", *pair.nouns))
+        nouns = [index_of(noun, among) for noun in pair.nouns]
         for head, weights in looks.items():
             if head.kind != "encoder":
                 continue  # the step that writes the pronoun is not in what an untrained network writes
-            shown = maps[head.layer, head.head, it, nouns]
+            shown = maps[head.layer, head.head, where(head.place, among), nouns]
             np.testing.assert_allclose(weights[row], shown, atol=1e-5)
 
 
@@ -59,10 +59,14 @@ def test_a_pair_counts_only_if_both_of_its_sentences_are_right(run):
 
 
 def test_a_head_is_named_as_people_count():
-    assert str(Head("encoder.blocks.1.self_attention", 2)) == "encoder, layer 2, head 3"
-    assert str(Head("decoder.blocks.0.cross_attention", 0)) == "cross-attention, layer 1, head 1"
+    assert str(Head("encoder.blocks.1.self_attention", 2, "it")) == "encoder, layer 2, head 3, looking from it"
+    cross = Head("decoder.blocks.0.cross_attention", 0, "pronoun")
+    assert str(cross) == "cross-attention, layer 1, head 1, looking from the pronoun"
 
 
-def test_the_pronoun_is_the_one_of_the_because_clause(run):
-    among = words(["▁Il", "▁a", "▁dit", "▁qu", "'", "il", "▁dort", "</s>"])
-    assert pronoun(among)[:3] == ("il", 5, 6)
+def test_a_clause_looks_from_it_from_its_property_and_from_its_pronoun():
+    english = words(["▁The", "▁bus", "▁is", "▁here", "▁because", "▁it", "▁was", "▁too", "▁ti", "red", ".", "</s>"])
+    french = words(["▁Il", "▁est", "▁là", "▁parce", "▁qu", "'", "il", "▁était", "▁fatigué", ".", "</s>"])
+    assert english[where("it", english)].text == "it"
+    assert english[where("property", english)].text == "tired"
+    assert french[where("pronoun", french)][:3] == ("il", 6, 7)
