@@ -37,13 +37,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
     "model": {"width": 128, "hidden": 512, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
-        "steps": 3600,
+        "steps": 2800,
         "batch_tokens": 1024,
         "schedule": "cosine",
         "warmup": 200,
         "learning_rate": 2e-3,
         "label_smoothing": 0.05,
-        "validate_every": 1200,
+        "validate_every": 1400,
     },
 }
 
@@ -194,6 +194,6 @@ def pronouns_right(run: Run, pairs: Sequence[MinimalPair]) -> float:
     """The share of sentences, two a pair, whose French has the right il or elle."""
     sentences = [phrase.english for pair in pairs for phrase in (pair.subject, pair.object)]
     wanted = [pronoun for pair in pairs for pronoun in pair.pronouns]
-    outputs = translate(run, sentences, FRENCH)
+    outputs = translate(run, sentences, FRENCH, beam=1)
     right = [phrasebook.pronoun(output.text) == pronoun for output, pronoun in zip(outputs, wanted, strict=True)]
     return sum(right) / len(right)
