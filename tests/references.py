@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
+
+from regard.config import TranslatorConfig
+from regard.tokens.text import BOS, EOS, PAD
 
 HUGGING_FACE = {
     "source_embedding.table.": "model.encoder.embed_tokens.",
@@ -37,3 +41,24 @@ def renamed(parameters: Mapping[str, Tensor], table: Mapping[str, str]) -> dict[
         else:
             result[name] = parameter
     return result
+
+
+def hugging_face_sizes(config: TranslatorConfig) -> dict[str, Any]:
+    """What MarianConfig and PegasusConfig call our sizes, with positions and scale as we have them."""
+    return {
+        "vocab_size": config.source_vocabulary,
+        "d_model": config.width,
+        "encoder_layers": config.layers,
+        "decoder_layers": config.decoder_layers,
+        "encoder_attention_heads": config.heads,
+        "decoder_attention_heads": config.heads,
+        "encoder_ffn_dim": config.hidden,
+        "decoder_ffn_dim": config.hidden,
+        "activation_function": config.activation,
+        "scale_embedding": True,
+        "max_position_embeddings": 40,
+        "pad_token_id": PAD,
+        "eos_token_id": EOS,
+        "decoder_start_token_id": BOS,
+        "forced_eos_token_id": None,
+    }

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lively import lively, sources
-from references import HUGGING_FACE, renamed
+from references import HUGGING_FACE, hugging_face_sizes, renamed
 from regard.config import DecodeConfig
 from regard.decoding.search import search
 from regard.tokens.text import BOS, EOS, PAD
@@ -20,26 +20,7 @@ def test_beam_search_is_hugging_face_s_with_early_stopping(seed: int, beam: int,
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
     model = lively(vocabulary=37, seed=seed)
-    config = model.config
-    reference: Any = MarianMTModel(
-        MarianConfig(
-            vocab_size=config.source_vocabulary,
-            d_model=config.width,
-            encoder_layers=config.layers,
-            decoder_layers=config.decoder_layers,
-            encoder_attention_heads=config.heads,
-            decoder_attention_heads=config.heads,
-            encoder_ffn_dim=config.hidden,
-            decoder_ffn_dim=config.hidden,
-            activation_function="relu",
-            scale_embedding=True,
-            max_position_embeddings=64,
-            pad_token_id=PAD,
-            eos_token_id=EOS,
-            decoder_start_token_id=BOS,
-            forced_eos_token_id=None,
-        )
-    ).eval()
+    reference: Any = MarianMTModel(MarianConfig(**hugging_face_sizes(model.config))).eval()
     parameters = renamed(model.state_dict(), HUGGING_FACE)
     reference.load_state_dict(parameters | {"model.shared.weight": model.source_embedding.table.weight}, strict=False)
     source, readable = sources(37, [6, 3, 9, 1])

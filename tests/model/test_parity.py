@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from references import HUGGING_FACE, renamed
+from references import HUGGING_FACE, hugging_face_sizes, renamed
 from regard.config import TranslatorConfig
 from regard.model import build
 from regard.model.mask import causal
@@ -110,22 +110,6 @@ THEIR_OWN = {  # their table of positions, which must then be ours; and a bias o
     "model.decoder.embed_positions.weight",
     "final_logits_bias",
 }
-SIZES: dict[str, Any] = {
-    "d_model": WIDTH,
-    "encoder_layers": LAYERS,
-    "decoder_layers": DECODER_LAYERS,
-    "encoder_attention_heads": HEADS,
-    "decoder_attention_heads": HEADS,
-    "encoder_ffn_dim": HIDDEN,
-    "decoder_ffn_dim": HIDDEN,
-    "max_position_embeddings": 40,
-    "activation_function": "relu",
-    "scale_embedding": True,
-    "pad_token_id": 0,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 1,
-    "vocab_size": SOURCES,
-}
 
 
 def assert_equal_logits(model: Translator, reference: nn.Module) -> None:
@@ -147,25 +131,30 @@ def assert_equal_logits(model: Translator, reference: nn.Module) -> None:
 def test_logits_of_post_norm_are_those_of_marian():
     from transformers import MarianConfig, MarianMTModel
 
-    assert_equal_logits(make("post", "all"), MarianMTModel(MarianConfig(**SIZES)))
+    model = make("post", "all")
+    assert_equal_logits(model, MarianMTModel(MarianConfig(**hugging_face_sizes(model.config))))
 
 
 def test_logits_of_two_vocabularies_are_those_of_marian():
     from transformers import MarianConfig, MarianMTModel
 
-    apart = MarianConfig(**SIZES, decoder_vocab_size=TARGETS, share_encoder_decoder_embeddings=False)
-    assert_equal_logits(make("post", "target"), MarianMTModel(apart))
+    model = make("post", "target")
+    two = {"decoder_vocab_size": TARGETS, "share_encoder_decoder_embeddings": False}
+    assert_equal_logits(model, MarianMTModel(MarianConfig(**hugging_face_sizes(model.config), **two)))
 
 
 def test_logits_of_pre_norm_are_those_of_pegasus():
     from transformers import PegasusConfig, PegasusForConditionalGeneration
 
-    assert_equal_logits(make("pre", "all"), PegasusForConditionalGeneration(PegasusConfig(**SIZES)))
+    model = make("pre", "all")
+    sizes = hugging_face_sizes(model.config)
+    assert_equal_logits(model, PegasusForConditionalGeneration(PegasusConfig(**sizes)))
 
 
 def test_positions_are_marian_s_positions():
     from transformers import MarianConfig, MarianMTModel
 
-    model, reference = make("post", "all"), MarianMTModel(MarianConfig(**SIZES))
+    model = make("post", "all")
+    reference = MarianMTModel(MarianConfig(**hugging_face_sizes(model.config)))
     theirs = reference.state_dict()["model.encoder.embed_positions.weight"]
     torch.testing.assert_close(model.source_position(torch.zeros(1, 40, WIDTH))[0], theirs)

@@ -28,31 +28,30 @@ class FeedForward(nn.Module):
         return self.outer(self.activation(self.inner(x)))
 
 
-class PostNorm(nn.Module):
-    """x = LayerNorm(x + Sublayer(x))                         Vaswani et al. 2017, section 3.1"""
+class Residual(nn.Module):
+    """What goes around a sublayer: a way past it, dropout of what it adds, and a norm whose place is still open."""
 
     def __init__(self, width: int, dropout: float = 0.0):
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.dropout = nn.Dropout(dropout)
+
+
+class PostNorm(Residual):
+    """x = LayerNorm(x + Sublayer(x))                         Vaswani et al. 2017, section 3.1"""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return self.norm(x + self.dropout(sublayer(x)))
 
 
-class PreNorm(nn.Module):
+class PreNorm(Residual):
     """x = x + Sublayer(LayerNorm(x)); what is summed up so is normed once more at the end of the stack."""
-
-    def __init__(self, width: int, dropout: float = 0.0):
-        super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         return x + self.dropout(sublayer(self.norm(x)))
 
 
-Around = Callable[[], nn.Module]  # makes one residual-and-norm, to be put around one sublayer
+Around = Callable[[], Residual]  # makes one of the two, to be put around one sublayer
 
 
 class Block(nn.Module):
