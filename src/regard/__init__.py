@@ -19,17 +19,17 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.decoding.translate import translate
-    from regard.demo import demo
     from regard.errors import RegardError
     from regard.insight.explain import explain
     from regard.run import Run, load
+    from regard.showcase import demo
     from regard.training.evaluate import evaluate
     from regard.training.train import train
 
 HOMES = {
     "Run": "regard.run",
     "RegardError": "regard.errors",
-    "demo": "regard.demo",
+    "demo": "regard.showcase",
     "evaluate": "regard.training.evaluate",
     "explain": "regard.insight.explain",
     "load": "regard.run",

@@ -143,6 +143,8 @@ def draw_binding(traces: Sequence[Trace], head: Head) -> Figure:
         "property": "Who is too tired? What is too wide?",
         "pronoun": "What “it” looks at as il or elle is written",
     }
+    if head.place == "pronoun" and not all(phrasebook.pronoun(trace.translation) for trace in traces):
+        return compare(traces, "it")  # so little was learned that no pronoun is written
     index = where(head.place, words(traces[0].axes(head.kind)[0]))
     return compare(traces, index, layer=head.layer, head=head.head, kind=head.kind, title=title[head.place])
 
