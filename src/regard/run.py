@@ -40,6 +40,11 @@ class Run:
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
+    @property
+    def size(self) -> int:
+        """How many numbers were learned."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
     def encode_source(self, text: str, to: str | None = None) -> list[int]:
         """The ids that the encoder reads: the tag of the language asked for, if the run has several; the text; EOS."""
         return [*self.tag(to), *self.source_tokenizer.encode(text), EOS]

@@ -11,7 +11,6 @@ from regard.training.checkpoint import Progress
 def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: int) -> None:
     settings = run.settings
     model, train, data = settings.model, settings.train, settings.data
-    parameters = sum(parameter.numel() for parameter in run.model.parameters())
     names = data.languages or ("source", "target")
     arrow = " ↔ " if data.both_ways else " → "
     to = f" --to {data.languages[1]}" if data.both_ways else ""
@@ -28,7 +27,7 @@ def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: in
         f"| validation | {data.valid_source or 'set aside'}: {valid:,} pairs |",
         f"| network | {model.layers} + {model.decoder_layers} layers, width {model.width}, hidden {model.hidden}, "
         f"{model.heads} heads, {model.norm}-norm |",
-        f"| parameters | {parameters:,} |",
+        f"| parameters | {run.size:,} |",
         f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
         f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
         f"seed {train.seed} |",

@@ -64,8 +64,7 @@ def train_pairs_into(
         run = Run(settings, source, target, build(settings.model), folder)
         run.save_description(folder)
     run.model.to(chosen)
-    parameters = sum(parameter.numel() for parameter in run.model.parameters())
-    say(f"{parameters:,} parameters, {settings.model.target_vocabulary:,} pieces, on {chosen}")
+    say(f"{run.size:,} parameters, {run.settings.model.target_vocabulary:,} pieces, on {chosen}")
 
     examples = as_examples(run, pairs)
     progress = fit(run, folder, examples, directed(valid, settings.data), resume)
