@@ -37,13 +37,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
     "model": {"width": 128, "hidden": 512, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
-        "steps": 2800,
+        "steps": 3600,
         "batch_tokens": 1024,
         "schedule": "cosine",
         "warmup": 200,
         "learning_rate": 2e-3,
         "label_smoothing": 0.05,
-        "validate_every": 1400,
+        "validate_every": 1200,
     },
 }
 
