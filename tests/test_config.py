@@ -56,9 +56,9 @@ def test_as_many_decoders_as_encoders_unless_said():
         ({"modle": {"width": 512}}, "modle is no setting; did you mean model?"),
         ({"width": 512}, "width is no setting; did you mean model.width?"),
         ({"train": {"beam": 4}}, "train.beam is no setting; did you mean decode.beam?"),
-        ({"tokenizer": {"xyz": 1}}, "tokenizer.xyz is no setting; known are kind, size, joint"),
+        ({"tokenizer": {"xyz": 1}}, "tokenizer.xyz is no setting; known are kind, size, joint, learn_from"),
         ({"xyz": 1}, "xyz is no setting; known are format, version, data, tokenizer, model, train, decode"),
-        ({"tokenizer": {"": 1}}, "tokenizer. is no setting; known are kind, size, joint"),
+        ({"tokenizer": {"": 1}}, "tokenizer. is no setting; known are kind, size, joint, learn_from"),
         ({3: 4}, "3 is no setting; known are format, version, data, tokenizer, model, train, decode"),
     ],
 )

@@ -7,14 +7,11 @@ smaller network learns the sentences of this one kind, of which the lecture's ow
 from __future__ import annotations
 
 import pytest
-import torch
 
 from regard.config import Settings, validate
 from regard.data import phrasebook
 from regard.data.corpus import Pair
 from regard.decoding.translate import translate
-from regard.insight.binding import flips
-from regard.model import build
 from regard.run import Run
 from regard.training.train import train_pairs_into
 
@@ -25,7 +22,6 @@ WIDE = "The animal didn't cross the street because it was too wide."
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Run:
     settings = {
-        "data": {"languages": ["en", "fr"]},
         "tokenizer": {"kind": "bpe", "size": 1200},
         "model": {"width": 96, "hidden": 192, "heads": 4, "layers": 2, "decoder_layers": 1, "dropout": 0.0},
         "train": {
@@ -60,16 +56,3 @@ def test_what_it_is_hangs_on_the_last_word_alone(run):
     written = [phrasebook.pronoun(each.text) for each in translate(run, sentences, beam=1)]
     both = [tuple(written[i : i + 2]) == pair.pronouns for i, pair in zip(range(0, 200, 2), pairs, strict=True)]
     assert sum(both) / len(both) >= 0.9
-
-
-def test_a_head_shows_what_it_is(run):
-    """The head chosen on other pairs looks at the right noun in both sentences of most; no untrained head does."""
-    valid, test = phrasebook.minimal_pairs("valid", 60), phrasebook.minimal_pairs("test", 60)
-    torch.manual_seed(1)
-    untrained = Run(run.settings, run.source_tokenizer, run.target_tokenizer, build(run.settings.model))
-    shares = []
-    for each in (run, untrained):
-        on_valid = flips(each, valid)
-        shares.append(flips(each, test)[max(on_valid, key=lambda head: on_valid[head])])
-    assert shares[0] > 0.6
-    assert shares[1] < 0.4

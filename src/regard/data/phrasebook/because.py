@@ -73,7 +73,7 @@ def because_of_it(pick: Pick) -> Iterator[Phrase]:
     """The animal didn't cross the street because it was too wide. The vase doesn't fit in it because it is too big."""
     for scene in pick(WEIGHED_SCENES):
         for noun in pick(scene.subjects):
-            for other in pick(partners(scene, noun), within("svo", noun.english, scene.verb.english)):
+            for other in pick(rivals(scene, noun), within("svo", noun.english, scene.verb.english)):
                 for subject in pick(mentions(noun)):
                     yield from blaming(pick, subject, scene, other, scene.reasons(noun, other))
 
@@ -102,9 +102,18 @@ def blaming(pick: Pick, subject: Subject, scene: Scene, noun: Noun, reasons: Rea
 
 
 @cache
+def rivals(scene: Scene, noun: Noun) -> tuple[Noun, ...]:
+    """The objects that may be to blame as well as the subject.
+
+    Of either gender: were they always of the other one, the gender of one noun would tell that of both.
+    """
+    return tuple(other for other in scene.objects if all(scene.reasons(noun, other)))
+
+
+@cache
 def partners(scene: Scene, noun: Noun) -> tuple[Noun, ...]:
-    """The objects of the other gender, which il and elle tell apart, if both may be to blame."""
-    return tuple(other for other in scene.objects if other.gender != noun.gender and all(scene.reasons(noun, other)))
+    """The rivals of the other gender, which il and elle tell apart."""
+    return tuple(other for other in rivals(scene, noun) if other.gender != noun.gender)
 
 
 # the more a scene has to tell, the more often it is told
