@@ -24,7 +24,7 @@ fi
 echo "setup: installing the locked dependencies (a few minutes the first time)" >&2
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 torch=$(grep '^torch==' requirements.lock)
-.venv/bin/python -m pip install --quiet "$torch" || fail "$torch could not be installed: is the network reachable?"
-.venv/bin/python -m pip install --quiet -r requirements.lock || fail "a dependency could not be installed: is the network reachable?"
-.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . || fail "regard itself could not be installed: see the message above."
+.venv/bin/python -m pip install -qq "$torch" || fail "$torch could not be installed: is the network reachable?"
+.venv/bin/python -m pip install -qq -r requirements.lock || fail "a dependency could not be installed: is the network reachable?"
+.venv/bin/python -m pip install -qq --no-deps --no-build-isolation --editable . || fail "regard itself could not be installed: see the message above."
 touch .venv/.ready
