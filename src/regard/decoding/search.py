@@ -4,8 +4,8 @@ At every step the K hypotheses of a sentence are continued by every token; of th
 
 - those among the first K that end in EOS are finished, with log-probability / length^α as their score (EOS counts);
 - the first K that do not end go on;
-- a sentence is done when K of its hypotheses are finished, or at its length limit, where what still stands among the
-  first K is taken as it is.
+- a sentence is done when K of its hypotheses are finished, or at its length limit, where all of the first K are
+  taken as they stand.
 
 This is the rule of Hugging Face's `generate(early_stopping=True)`. Greedy search is K = 1.
 
@@ -16,8 +16,9 @@ difference that any of its choices hung on; `decoding.translate` decodes again, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import torch
@@ -86,41 +87,34 @@ def search(
             log_probabilities[:, forbidden] = -torch.inf
         best = candidates(sums, log_probabilities)
         ends = best.tokens == EOS  # (B, C)
-        onward = (~ends).cumsum(1)  # (B, C) rank among those that do not end
-        keep = (~ends) & (onward <= K)  # (B, C): exactly K in each row
-
+        onward = ~ends & ((~ends).cumsum(1) <= K)  # (B, C): the first K of each sentence that do not end
         note_margins([found[sentence] for sentence in alive], best.sums, ends, K)
-        for row, rank in (ends[:, :K] & best.sums[:, :K].isfinite()).nonzero().tolist():
-            finish(found[alive[row]], written[row * K + best.beams[row, rank]], best.sums[row, rank], length, config)
 
-        done = []
-        for row, sentence in enumerate(alive):
-            if length == limits[sentence] and len(found[sentence].hypotheses) < K:
-                for rank in range(K):
-                    if not ends[row, rank] and best.sums[row, rank].isfinite():
-                        ids = torch.cat([written[row * K + best.beams[row, rank]], best.tokens[row, rank : rank + 1]])
-                        finish(found[sentence], ids, best.sums[row, rank], length, config, ended=False)
-            full = len(found[sentence].hypotheses) >= K or length == limits[sentence]
-            done.append(full or not best.sums[row][keep[row]].isfinite().any())
-
-        rows = torch.tensor([row for row, is_done in enumerate(done) if not is_done], dtype=torch.long, device=device)
-        if not len(rows):
+        going: list[int] = []  # the rows of best whose sentences are not done
+        for row, (sentence, *ranked) in enumerate(zip(alive, *(part.tolist() for part in best), strict=True)):
+            last = length == limits[sentence]
+            for total, beam, token in islice(zip(*ranked, strict=True), K):
+                if total > -math.inf and (last or token == EOS):
+                    ids = written[row * K + beam, 1:].tolist() + [token] * (token != EOS)
+                    score = total / penalty(length, config)
+                    found[sentence].hypotheses.append(Hypothesis(tuple(ids), score, total, finished=token == EOS))
+            if not last and len(found[sentence].hypotheses) < K and best.sums[row, onward[row]].isfinite().any():
+                going.append(row)
+        if not going:
             break
-        alive = [alive[row] for row in rows.tolist()]
-        sums = best.sums[rows][keep[rows]].view(-1, K)
-        origin = (
-            rows.unsqueeze(1) * K + best.beams[rows][keep[rows]].view(-1, K)
-        ).flatten()  # (B·K) rows to go on from
-        written = torch.cat([written[origin], best.tokens[rows][keep[rows]].view(-1, 1)], dim=1)
-        if len(rows) < len(
-            done
-        ):  # a source is the same for all hypotheses of its sentence: it moves only when others leave
+
+        rows = torch.tensor(going, device=device)
+        sums, beams, tokens = (part[rows][onward[rows]].view(-1, K) for part in best)
+        origin = (rows.unsqueeze(1) * K + beams).flatten()  # (B·K): the row of `written` that each goes on from
+        written = torch.cat([written[origin], tokens.view(-1, 1)], dim=1)
+        if cache is not None:
+            cache.select_own(origin)
+        if len(going) < len(alive):  # sources stay in their rows until a sentence leaves
             stay = (rows.unsqueeze(1) * K + torch.arange(K, device=device)).flatten()
             memory, readable = memory[stay], readable[stay]
             if cache is not None:
                 cache.select_memory(stay)
-        if cache is not None:
-            cache.select_own(origin)
+        alive = [alive[row] for row in going]
 
     for each in found:
         each.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
@@ -145,12 +139,6 @@ def note_margins(found: list[Found], sums: Tensor, ends: Tensor, beam: int) -> N
     gaps = torch.stack([each[:, beam - 1] - each[:, beam] for each in (sums, onward)])  # (2, B)
     for each, gap in zip(found, gaps.nan_to_num(torch.inf).amin(0).tolist(), strict=True):  # −∞ − −∞ is no choice
         each.margin = min(each.margin, gap)
-
-
-def finish(found: Found, written: Tensor, total: Tensor, length: int, config: DecodeConfig, ended: bool = True) -> None:
-    log_probability = total.item()
-    score = log_probability / penalty(length, config)
-    found.hypotheses.append(Hypothesis(tuple(written[1:].tolist()), score, log_probability, ended))
 
 
 def penalty(length: int, config: DecodeConfig) -> float:
