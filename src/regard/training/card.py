@@ -34,7 +34,8 @@ def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: in
     ]
     if figure is not None:
         shown = figure if train.choose_by == "loss" else -figure
-        lines.append(f"| validation {train.choose_by} | {shown:.3f} at step {progress.best:,} (greedy) |")
+        how = "" if train.choose_by == "loss" else " (greedy)"
+        lines.append(f"| validation {train.choose_by} | {shown:.3f} at step {progress.best:,}{how} |")
     lines += [
         "| licence | that of the training data |",
         "",
