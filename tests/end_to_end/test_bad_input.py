@@ -130,11 +130,8 @@ def test_numbers_out_of_range_are_wrong_usage(counting):
     )
 
 
-def test_a_device_that_is_not_there(counting):
-    import torch
-
-    if torch.cuda.is_available():
-        pytest.skip("this machine has no lack of a GPU")
+def test_a_device_that_is_not_there(counting, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # where there is a GPU, it is not to be seen
     assert refused("translate", counting, "--to", "fr", "--device", "cuda", stdin="one\n") == (
         "regard: this machine has no cuda device that torch can use: try --device auto\n"
     )
