@@ -93,7 +93,7 @@ def test_there_is_nothing_but_attention_and_dense_layers():
         "linear",  # dense layers, and the Identity where a pre-norm stack has its last norm
         "normalization",
         "activation",  # the ReLU between two dense layers
-        "dropout",
+        "regard.model.dropout",
         "sparse",  # embeddings: a dense layer whose input is one-hot
         "regard.model.position",
     }

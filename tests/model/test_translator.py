@@ -8,11 +8,12 @@ from typing import Any, Literal
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.config import Settings, TranslatorConfig
 from regard.errors import ConfigError
 from regard.model import build, parameters
+from regard.model.dropout import Dropout
 from regard.model.position import sinusoids
 from regard.model.translator import Translator
 from regard.run import build_as_saved
@@ -223,7 +224,7 @@ def test_dropout_acts_on_the_sum_of_embedding_and_position(side: str):
 @NORMS
 def test_every_sublayer_is_dropped_out_alike(norm: str):
     """One after each sublayer (two in an encoder's block, three in a decoder's) and one on the embedding sums."""
-    shares = [module.p for module in make(norm=norm, dropout=0.3).modules() if isinstance(module, nn.Dropout)]
+    shares = [module.p for module in make(norm=norm, dropout=0.3).modules() if isinstance(module, Dropout)]
     assert shares == [0.3] * (2 * 2 + 4 * 3 + 1)
 
 

@@ -10,7 +10,8 @@ from regard.config import TranslatorConfig
 from regard.data.batch import Example, collate
 from regard.model.translator import Translator
 from regard.tokens.text import EOS
-from regard.training.objective import translation
+from regard.training import objective
+from regard.training.objective import ProjectedLoss, translation
 
 
 @pytest.fixture
@@ -44,6 +45,44 @@ def test_the_loss_is_the_cross_entropy_of_torch_over_what_is_wanted(model, smoot
     torch.testing.assert_close(loss.total, expected)
     torch.testing.assert_close(loss.surprise, plain.detach())
     assert loss.tokens == batch.tokens == int((labels >= 0).sum())
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("r_drop", [0.0, 3.0])
+def test_the_gradients_formed_on_the_way_are_those_of_autograd(monkeypatch, smoothing, r_drop):
+    """Rows are cut unevenly, and one logit is so large that the label's probability is 0 in float32."""
+    monkeypatch.setattr(objective, "ROWS", 4)
+    passes, positions, width, vocabulary = 2 if r_drop else 1, 11, 5, 7
+    states = torch.randn(passes, positions, width, dtype=torch.float64, requires_grad=True)
+    matrix = torch.randn(vocabulary, width, dtype=torch.float64, requires_grad=True)
+    labels = torch.randint(vocabulary, (positions,))
+    with torch.no_grad():
+        states[:, 3] *= 300.0
+
+    logs = (states @ matrix.T).log_softmax(-1)
+    labelled = logs.gather(-1, labels.expand(passes, -1).unsqueeze(-1))
+    expected = -((1 - smoothing) * labelled.sum() + smoothing * logs.mean(-1).sum()) / passes
+    if r_drop:
+        apart = F.kl_div(logs[1], logs[0], log_target=True, reduction="sum")
+        apart = apart + F.kl_div(logs[0], logs[1], log_target=True, reduction="sum")
+        expected = expected + r_drop / 4 * apart
+
+    total, surprise = ProjectedLoss.apply(states, matrix, labels, smoothing, r_drop)
+    torch.testing.assert_close(total, expected)
+    torch.testing.assert_close(surprise, -labelled.sum().detach() / passes)
+    formed = torch.autograd.grad(0.7 * total, (states, matrix))
+    reference = torch.autograd.grad(0.7 * expected, (states, matrix))
+    torch.testing.assert_close(formed, reference)
+
+
+def test_r_drop_is_nothing_where_nothing_is_dropped(model):
+    """Without dropout both passes are one, agree already, and the loss is the plain one."""
+    batch = collate(examples(5))
+    model.eval()
+    torch.testing.assert_close(translation(model, batch, 0.1, 5.0).total, translation(model, batch, 0.1).total)
+    model.train()
+    torch.manual_seed(3)
+    assert translation(model, batch, 0.1, 5.0).total > translation(model, batch, 0.1, 0.001).total
 
 
 def test_four_small_batches_give_the_gradient_of_one_large_one(model):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from regard.model.attention import Attention
 from regard.model.cache import BlockCache, Cache
+from regard.model.dropout import Dropout
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
 
@@ -34,7 +35,7 @@ class Residual(nn.Module):
     def __init__(self, width: int, dropout: float = 0.0):
         super().__init__()
         self.norm = nn.LayerNorm(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
 
 class PostNorm(Residual):

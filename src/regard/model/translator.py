@@ -8,6 +8,7 @@ from regard.config import TranslatorConfig
 from regard.model.attention import Attention
 from regard.model.block import Block, FeedForward, PostNorm, PreNorm, Stack
 from regard.model.cache import Cache
+from regard.model.dropout import Dropout
 from regard.model.embedding import Embedding
 from regard.model.mask import causal
 from regard.model.position import Learned, Sinusoidal, Unordered
@@ -30,7 +31,7 @@ class Translator(nn.Module):
         self.output = Embedding(config.target_vocabulary, config.width) if untied else self.target_embedding
         self.source_position = position(config)
         self.target_position = position(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = stack(config, config.layers)
         self.decoder = stack(config, config.decoder_layers, reads=True)
 

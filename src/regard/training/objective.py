@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from regard.data.batch import Batch
 from regard.model.translator import Translator
+
+ROWS = 512  # positions whose logits are held at once: 512 of 8,000 are 16 MB, which a large cache can keep
 
 
 class Loss(NamedTuple):
@@ -16,15 +19,73 @@ class Loss(NamedTuple):
     tokens: int
 
 
-def translation(model: Translator, batch: Batch, smoothing: float = 0.0) -> Loss:
-    """Cross-entropy with label smoothing ε, over the wanted positions.
+def translation(model: Translator, batch: Batch, smoothing: float = 0.0, r_drop: float = 0.0) -> Loss:
+    """Cross-entropy of the wanted positions with label smoothing ε; logits only where there is a label.
 
-    (1 − ε) · −log p(label) + ε · mean over the vocabulary of −log p      Szegedy et al. 2016, section 7
+    With r_drop α every position is computed twice, under two draws of dropout, and the two are pulled together:
+
+        ½ (CE₁ + CE₂) + ¼ α (KL(p₁ ‖ p₂) + KL(p₂ ‖ p₁))       half the loss of Wu et al. 2021, equation 4
     """
-    memory = model.encode(batch.source, batch.readable)
-    states = model.decode(batch.target, memory, batch.readable)  # (B, T, D)
+    passes = 2 if r_drop else 1
+    source, readable, target = (each.repeat(passes, 1) for each in (batch.source, batch.readable, batch.target))
+    states = model.decode(target, model.encode(source, readable), readable)  # (P·B, T, D)
+    states = states.unflatten(0, (passes, -1))[:, batch.wanted]  # (P, N, D)
     labels = batch.labels[batch.wanted]  # (N)
-    log_probabilities = model.logits(states[batch.wanted]).log_softmax(-1)  # (N, V): no logits where nothing is wanted
-    surprise = -log_probabilities.gather(1, labels.unsqueeze(1)).sum()
-    total = surprise if not smoothing else (1 - smoothing) * surprise - smoothing * log_probabilities.mean(-1).sum()
-    return Loss(total, surprise.detach(), len(labels))
+    total, surprise = ProjectedLoss.apply(states, model.output.table.weight, labels, smoothing, r_drop)
+    return Loss(total, surprise, len(labels))
+
+
+class ProjectedLoss(torch.autograd.Function):
+    """Output projection, softmax and loss in one, a few rows at a time, the gradients formed on the way.
+
+        logits = x Eᵀ,  p = softmax(logits),  t = (1 − ε) · one-hot(label) + ε / V    Szegedy et al. 2016, section 7
+        loss = − Σ t log p,  ∂loss/∂logits = p − t
+
+    The logits of a whole batch are by far its largest tensor; here none of them outlives its rows, and the softmax is
+    turned into its gradient in place.
+    Shapes: P passes over N positions, D width, V vocabulary.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, states: Tensor, matrix: Tensor, labels: Tensor, smoothing: float, r_drop: float
+    ) -> tuple[Tensor, Tensor]:
+        passes, vocabulary = states.size(0), matrix.size(0)
+        learning = any(ctx.needs_input_grad)
+        to_states, to_matrix = torch.empty_like(states), torch.zeros_like(matrix)
+        total, surprise = states.new_zeros(()), states.new_zeros(())
+        mean_row = matrix.mean(0)  # its logit is the mean of all logits
+        for x, label, to_x in zip(states.split(ROWS, 1), labels.split(ROWS), to_states.split(ROWS, 1), strict=True):
+            logits = x @ matrix.T  # (P, R, V)
+            at_label = label.expand(passes, -1).unsqueeze(-1)  # (P, R, 1)
+            of_label = logits.gather(-1, at_label).squeeze(-1)
+            top = logits.amax(-1)
+            p = torch.softmax(logits, -1, out=None if r_drop else logits)
+            normalizer = top - p.amax(-1).log()  # log Σ exp logits; p of the top is at least 1 / V
+            missed = normalizer - of_label  # −log p of the label, (P, R)
+            surprise += missed.sum() / passes
+            total += ((1 - smoothing) * missed + smoothing * (normalizer - x @ mean_row)).sum() / passes
+            gradient = p
+            if r_drop:
+                gap = (logits[0] - normalizer[0, :, None]) - (logits[1] - normalizer[1, :, None])  # log p₁ − log p₂
+                apart = torch.stack([(p[0] * gap).sum(-1), -(p[1] * gap).sum(-1)])  # KL both ways, (2, R)
+                total += r_drop / 4 * apart.sum()
+                pull = torch.stack([gap, -gap]) - apart.unsqueeze(-1)
+                gradient = p + r_drop / 2 * (p * pull + p - p.flip(0))
+            if learning:
+                gradient.scatter_add_(-1, at_label, torch.full_like(at_label, smoothing - 1, dtype=p.dtype))
+                to_x.copy_(gradient @ matrix)
+                to_matrix.addmm_(gradient.flatten(0, 1).T, x.flatten(0, 1))
+        if smoothing:  # ε / V of every label, subtracted once for all rows
+            to_states -= smoothing * mean_row
+            to_matrix -= smoothing / vocabulary * states.sum((0, 1))
+        ctx.save_for_backward(to_states, to_matrix)
+        ctx.passes = passes
+        ctx.mark_non_differentiable(surprise)
+        return total, surprise
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        to_states, to_matrix = ctx.saved_tensors
+        weight = gradients[0] / ctx.passes
+        return to_states * weight, to_matrix * weight, None, None, None

@@ -1,0 +1,53 @@
+"""Dropout by the byte, against what dropout is: a share of zeros, a mean that stays, nothing outside training."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.model.dropout import Dropout
+
+
+@pytest.mark.parametrize("p", [0.001, 0.1, 0.3, 0.5, 0.9])
+def test_a_share_p_is_dropped_and_the_mean_stays(p):
+    torch.manual_seed(1)
+    x = torch.ones(700, 301)
+    y = Dropout(p)(x)
+    dropped = (y == 0).double().mean().item()
+    assert dropped == pytest.approx(p, abs=1 / 256)
+    assert len(y.unique()) == 2, "what is kept is scaled, all by the same"
+    spread = 4 * (dropped / (1 - dropped) / x.numel()) ** 0.5
+    assert y.double().mean().item() == pytest.approx(1.0, abs=spread)
+
+
+def test_what_was_dropped_gets_no_gradient_and_the_rest_is_scaled_alike():
+    torch.manual_seed(2)
+    x = torch.randn(13, 5, 7, requires_grad=True)
+    y = Dropout(0.4)(x)
+    (gradient,) = torch.autograd.grad(y.sum(), x)
+    torch.testing.assert_close(y, x * gradient)
+    assert (gradient == 0).any()
+
+
+def test_neighbours_are_dropped_independently():
+    """Eight numbers share one draw of 64 bits: no two of its bytes may know of each other."""
+    torch.manual_seed(3)
+    kept = (Dropout(0.5)(torch.ones(40_000, 8)) > 0).double()
+    correlation = torch.corrcoef(kept.T) - torch.eye(8)
+    assert correlation.abs().max() < 0.025  # five standard deviations of 40,000 independent pairs
+
+
+def test_each_call_draws_anew_and_the_seed_repeats_it():
+    x = torch.ones(50, 3)
+    drop = Dropout(0.5)
+    torch.manual_seed(4)
+    first, second = drop(x), drop(x)
+    torch.manual_seed(4)
+    assert torch.equal(drop(x), first)
+    assert not torch.equal(first, second)
+
+
+def test_nothing_is_dropped_outside_training_or_at_zero():
+    x = torch.randn(6, 11)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
