@@ -68,6 +68,9 @@ class TokenizerConfig(Config):
     kind: Literal["unigram", "bpe"] = "unigram"
     size: Annotated[int, Field(ge=300, le=LARGEST)] = 4000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
+    sampling: Share = (
+        0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
+    )
     learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
 
 
@@ -88,7 +91,11 @@ class TranslatorConfig(Config):
     position_base: Annotated[float, Field(gt=1)] = 10_000.0  # n of the sinusoids: wavelengths run from 2π to n·2π
     max_positions: Count = 1024  # rows of the learned table; sinusoids know no end
     dropout: Share = 0.1  # of sublayer outputs and embedding sums
+    activation_dropout: Share = 0.0  # of the feed-forward's inner layer
     attention_dropout: Share = 0.0  # of attention weights; the fused kernel on a CPU takes none, so this costs time
+    initial: Literal["xavier", "scaled"] = (
+        "xavier"  # scaled: what a sublayer adds starts √(2 · layers) smaller
+    )
     tied: Literal["all", "target", "none"] = "all"  # which embeddings share one matrix with the output projection
 
     @model_validator(mode="before")
@@ -113,20 +120,28 @@ class TrainConfig(Config):
     """How long and how fast to learn."""
 
     steps: Count = 2000  # optimizer steps, not epochs
+    until: Whole = 0  # the last step taken, where a time limit ended training before its schedule; 0 is all steps
     batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
     accumulate: Count = 1  # batches a step
-    schedule: Literal["noam", "inverse-sqrt", "cosine", "constant"] = "cosine"
+    optimizer: Literal["adamw", "muon"] = "adamw"  # muon turns the matrices and leaves the rest to adamw
+    schedule: Literal["noam", "inverse-sqrt", "cosine", "stable", "constant"] = "cosine"
     warmup: Whole = 200  # steps over which the learning rate climbs to its peak
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3  # that peak; for noam, the factor before its formula
+    decay: Annotated[float, Field(gt=0, le=1)] = (
+        0.4  # stable: last share of the steps, in which the rate falls to 0
+    )
     betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     label_smoothing: Share = 0.1
+    r_drop: Annotated[float, Field(ge=0)] = 0.0  # α that pulls two passes under dropout together; doubles the time
     clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
     validate_every: Count = 250  # steps between validations, each with a checkpoint
     choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
     patience: Whole = 0  # validations without a better figure before training stops; 0 is never
-    average: Count = 1  # checkpoints, up to the best one, whose mean becomes the model
+    ema: Share = 0.0  # decay of a running mean of the parameters, which is then validated and kept; 0 is none
+    average: Count = 1  # checkpoints whose mean becomes the model
+    average_of: Literal["last", "best"] = "last"  # those up to the best one, or the best ones
     log_every: Count = 50  # steps between lines of metrics.jsonl
     seed: Whole = 1
 

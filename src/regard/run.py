@@ -45,12 +45,12 @@ class Run:
         """How many numbers were learned."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
-    def encode_source(self, text: str, to: str | None = None) -> list[int]:
+    def encode_source(self, text: str, to: str | None = None, sampling: float = 0.0) -> list[int]:
         """The ids that the encoder reads: the tag of the language asked for, if the run has several; the text; EOS."""
-        return [*self.tag(to), *self.source_tokenizer.encode(text), EOS]
+        return [*self.tag(to), *self.source_tokenizer.encode(text, sampling), EOS]
 
-    def encode_target(self, text: str) -> list[int]:
-        return [*self.target_tokenizer.encode(text), EOS]
+    def encode_target(self, text: str, sampling: float = 0.0) -> list[int]:
+        return [*self.target_tokenizer.encode(text, sampling), EOS]
 
     def tag(self, to: str | None) -> list[int]:
         """What opens a source sentence to be translated into a language."""

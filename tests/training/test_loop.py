@@ -15,13 +15,15 @@ from regard.data.batch import grouped
 from regard.errors import RegardError
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
-from regard.training.train import as_examples, train_pairs_into
+from regard.training.train import epochs, train_pairs_into
 
 SHORT = {"steps": 12, "warmup": 4, "validate_every": 3, "log_every": 2, "schedule": "inverse-sqrt"}
 
 
-def trained(folder, resume=False, dropout=0.2, **train):
+def trained(folder, resume=False, dropout=0.2, sampling=0.0, **train):
     settings = counting_settings(**{**SHORT, **train})
+    tokenizer = settings.tokenizer.model_copy(update={"sampling": sampling})
+    settings = settings.model_copy(update={"tokenizer": tokenizer})
     settings = settings.model_copy(update={"model": settings.model.model_copy(update={"dropout": dropout})})
     return train_pairs_into(folder, settings, counting_pairs(200, 1), counting_pairs(10, 2), on="cpu", resume=resume)
 
@@ -50,13 +52,50 @@ def test_the_same_seed_is_the_same_run_and_another_seed_another(tmp_path):
     assert not same(parameters(first), parameters(trained(tmp_path / "c", seed=2)))
 
 
-def test_training_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(tmp_path):
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({}, id="adamw"),
+        pytest.param({"optimizer": "muon"}, id="muon"),
+        pytest.param({"ema": 0.8}, id="ema"),
+        pytest.param({"sampling": 0.3, "batch_tokens": 600}, id="sampling"),
+        pytest.param({"r_drop": 2.0, "accumulate": 2}, id="r-drop"),
+    ],
+)
+def test_training_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(tmp_path, how):
     """Dropout and the order of the data are random: both must be taken up where they were, mid-epoch."""
-    straight = trained(tmp_path / "straight")
-    trained(tmp_path / "broken", steps=6)
+    straight = trained(tmp_path / "straight", **how)
+    trained(tmp_path / "broken", steps=6, **how)
     torch.manual_seed(12345)
-    resumed = trained(tmp_path / "broken", resume=True)
+    resumed = trained(tmp_path / "broken", resume=True, **how)
     assert same(parameters(straight), parameters(resumed))
+
+
+def test_a_running_mean_is_what_is_validated_and_kept(tmp_path):
+    """By hand: raw parameters of each step, from runs that stop there, and the mean that follows them."""
+    constant = {"schedule": "constant", "validate_every": 1, "warmup": 1}
+    kept = trained(tmp_path / "mean", steps=4, ema=0.6, **constant)
+    trained(tmp_path / "start", steps=1, learning_rate=1e-30, warmup=1)  # as training finds it
+    mean = load_file(checkpoint.path_of(tmp_path / "start", 1) / "model.safetensors")
+    for step in range(1, 5):
+        trained(tmp_path / f"raw{step}", steps=step, **constant)
+        raw = load_file(checkpoint.path_of(tmp_path / f"raw{step}", step) / "model.safetensors")
+        decay = min(0.6, step / (step + 10))
+        mean = {name: tensor.lerp(raw[name], 1 - decay) for name, tensor in mean.items()}
+    last = load_file(checkpoint.path_of(tmp_path / "mean", 4) / "model.safetensors")
+    for name, tensor in mean.items():
+        torch.testing.assert_close(last[name], tensor)
+    assert kept.settings.train.ema == 0.6
+
+
+def test_the_best_checkpoints_can_be_averaged_instead_of_the_last(tmp_path):
+    run = trained(tmp_path / "run", steps=12, validate_every=1, average=3, average_of="best", learning_rate=0.05)
+    history = json.loads((checkpoint.path_of(tmp_path / "run", 12) / "state.json").read_text())["history"]
+    best = sorted(step for step, _ in sorted(history, key=lambda entry: entry[1])[:3])
+    saved = [load_file(checkpoint.path_of(tmp_path / "run", step) / "model.safetensors") for step in best]
+    for name in saved[0]:
+        by_hand = torch.stack([each[name].double() for each in saved]).mean(0).float()
+        assert torch.equal(run.model.get_parameter(name), by_hand)
 
 
 def test_the_model_is_the_mean_of_the_last_checkpoints_up_to_the_best(tmp_path):
@@ -117,7 +156,7 @@ def test_accumulated_batches_teach_what_one_large_batch_teaches(tmp_path):
     pairs = counting_pairs(30, 3)
     settings = counting_settings(steps=1, warmup=1, validate_every=1, batch_tokens=4096, learning_rate=1.0, epsilon=1.0)
     whole = train_pairs_into(tmp_path / "whole", settings, pairs, [], on="cpu")
-    examples = as_examples(whole, pairs)
+    examples = epochs(whole, pairs)(0)
     count = len(grouped(examples, 32, range(len(examples))))
     learning = settings.train.model_copy(update={"batch_tokens": 32, "accumulate": count})
     assert count >= 4

@@ -7,6 +7,7 @@ import json
 
 from rich.console import Console
 
+from regard.training.learner import Step
 from regard.training.report import Report
 
 
@@ -15,7 +16,7 @@ def told(tmp_path, terminal: bool) -> str:
     console = Console(file=out, force_terminal=terminal, width=120, highlight=False)
     with Report(tmp_path / "metrics.jsonl", steps=40, console=console) as report:
         for step in (1, 2):
-            report.learned(step, surprise=12.0 * step, tokens=6)
+            report.learned(step, Step(surprise=12.0 * step, tokens=6, gradient=0.5))
         report.line(2, rate=0.001, gradient=0.5)
         report.validation(2, {"loss": 2.5, "bleu": 31.25}, [("a [red]cat[/red]", "un chat")])
     return out.getvalue()

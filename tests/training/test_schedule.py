@@ -34,8 +34,16 @@ def test_cosine_falls_to_half_halfway_and_to_nothing_at_the_end():
     assert learning_rate(1100, config, 512) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_stable_stays_at_its_peak_and_falls_in_a_straight_line_over_the_last_share():
+    config = TrainConfig(schedule="stable", warmup=100, learning_rate=0.004, steps=1000, decay=0.25)
+    assert learning_rate(50, config, 512) == pytest.approx(0.002)
+    assert learning_rate(100, config, 512) == learning_rate(750, config, 512) == pytest.approx(0.004)
+    assert learning_rate(876, config, 512) == pytest.approx(0.002)
+    assert learning_rate(1000, config, 512) == pytest.approx(0.004 / 250)
+
+
 @given(
-    schedule=st.sampled_from(["noam", "inverse-sqrt", "cosine", "constant"]),
+    schedule=st.sampled_from(["noam", "inverse-sqrt", "cosine", "stable", "constant"]),
     warmup=st.integers(0, 50),
     steps=st.integers(50, 200),
 )

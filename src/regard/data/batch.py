@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +24,9 @@ class Example(NamedTuple):
     def size(self) -> int:
         """What it takes of a batch's budget: its longer side."""
         return max(len(self.source), len(self.target))
+
+
+Epochs = Callable[[int], Sequence[Example]]  # a corpus as it is to be read in epoch 0, 1, …
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,10 @@ class Place:
     batch: int = 0
 
 
-def endless(examples: Sequence[Example], budget: int, seed: int, place: Place) -> Iterator[Batch]:
+def endless(corpus: Epochs, budget: int, seed: int, place: Place) -> Iterator[Batch]:
     """Batches for ever, each epoch in an order of its own that depends on seed and epoch alone; moves `place` along."""
     while True:
+        examples = corpus(place.epoch)
         shuffle = random.Random(f"{seed} {place.epoch}")
         order = list(range(len(examples)))
         shuffle.shuffle(order)

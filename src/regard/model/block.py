@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from regard.model.attention import Attention
@@ -16,17 +17,18 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
 class FeedForward(nn.Module):
     """FFN(x) = max(0, x W₁ + b₁) W₂ + b₂                    Vaswani et al. 2017, equation 2"""
 
-    def __init__(self, width: int, hidden: int, activation: str = "relu"):
+    def __init__(self, width: int, hidden: int, activation: str = "relu", dropout: float = 0.0):
         super().__init__()
         self.inner = nn.Linear(width, hidden)
         self.activation = ACTIVATIONS[activation]()
+        self.dropout = Dropout(dropout)
         self.outer = nn.Linear(hidden, width)
         for layer in (self.inner, self.outer):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.outer(self.activation(self.inner(x)))
+        return self.outer(self.dropout(self.activation(self.inner(x))))
 
 
 class Residual(nn.Module):
@@ -66,6 +68,13 @@ class Block(nn.Module):
         if reads:
             self.cross_attention, self.around_cross = attention(), around()
         self.feed_forward, self.around_feed = feed_forward, around()
+
+    def scale(self, factor: float) -> None:
+        """Make what each sublayer adds to the residual so much smaller, or larger, than it starts out."""
+        crossing = [self.cross_attention.output] if hasattr(self, "cross_attention") else []
+        with torch.no_grad():
+            for last in (self.self_attention.output, *crossing, self.feed_forward.outer):
+                last.weight *= factor
 
     def forward(
         self,

@@ -75,10 +75,13 @@ def stack(config: TranslatorConfig, layers: int, reads: bool = False) -> Stack:
     blocks = [
         Block(
             attention=lambda: Attention(config.width, config.heads, config.attention_dropout),
-            feed_forward=FeedForward(config.width, config.hidden, config.activation),
+            feed_forward=FeedForward(config.width, config.hidden, config.activation, config.activation_dropout),
             around=lambda: around(config.width, config.dropout),
             reads=reads,
         )
         for _ in range(layers)
     ]
+    if config.initial == "scaled":
+        for block in blocks:
+            block.scale((2 * layers) ** -0.5)
     return Stack(blocks, nn.LayerNorm(config.width) if config.norm == "pre" else None)

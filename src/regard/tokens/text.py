@@ -14,13 +14,22 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from sentencepiece import SentencePieceProcessor, SentencePieceTrainer, set_min_log_level
+from sentencepiece import (
+    SentencePieceProcessor,
+    SentencePieceTrainer,
+    set_min_log_level,
+    set_random_generator_seed,
+)
 
 from regard.errors import ConfigError, DataError, RunError
+
+T = TypeVar("T")
 
 PAD, UNKNOWN, BOS, EOS = 0, 1, 2, 3
 
@@ -142,9 +151,15 @@ class TextTokenizer:
             raise ConfigError(f"the tokenizer has no language {language!r}: {known}")
         return self.tags[language]
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text; no control id is ever among them."""
-        return self.processor.encode(normalise(text))
+    def encode(self, text: str, sampling: float = 0.0) -> list[int]:
+        """The ids of a text; no control id is ever among them.
+
+        With sampling, one of the many ways to cut it: unigram draws among them all with their probability to the power
+        of `sampling` (Kudo 2018, section 3.3), BPE leaves out each merge with that probability (Provilkov et al. 2020).
+        """
+        if not sampling:
+            return self.processor.encode(normalise(text))
+        return self.processor.encode(normalise(text), enable_sampling=True, alpha=sampling, nbest_size=-1)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, control ids left out; always one line, whatever a model has made of the bytes."""
@@ -203,3 +218,13 @@ def learnable(texts: Sequence[str], alphabet: int) -> Iterator[str]:
     stretches = Counter(stretch for text in texts for stretch in STRETCH.findall(text.translate(unlearned)))
     for stretch, count in stretches.items():
         yield from [stretch] * min(count, REPEATS)
+
+
+def seeded(seed: int, draw: Callable[[], T]) -> T:
+    """What `draw` gives when sentencepiece's sampling starts from a seed.
+
+    Each thread has a generator of its own that is seeded once, at its first draw; so each seed gets a new thread.
+    """
+    set_random_generator_seed(seed)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(draw).result()

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from regard.run import Run
 from regard.training.checkpoint import Progress
+from regard.training.evaluate import Score
 
 
-def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: int) -> None:
+def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, pairs: int, valid: int) -> None:
     settings = run.settings
     model, train, data = settings.model, settings.train, settings.data
     names = data.languages or ("source", "target")
     arrow = " ↔ " if data.both_ways else " → "
     to = f" --to {data.languages[1]}" if data.both_ways else ""
-    figure = dict(progress.history).get(progress.best)
     files = data.source + (f", {data.target}" if data.target else "") if data.source else "pairs in memory"
     lines = [
         f"# {folder.name}: {arrow.join(names)}",
@@ -32,10 +32,12 @@ def write_card(run: Run, folder: Path, progress: Progress, pairs: int, valid: in
         f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
         f"seed {train.seed} |",
     ]
-    if figure is not None:
-        shown = figure if train.choose_by == "loss" else -figure
-        how = "" if train.choose_by == "loss" else " (greedy)"
-        lines.append(f"| validation {train.choose_by} | {shown:.3f} at step {progress.best:,}{how} |")
+    if score:
+        how = f"on {score.sentences:,} validation sentences, beam {settings.decode.beam}"
+        lines += [
+            f"| BLEU | {score.bleu:.2f} {how}; `{score.signatures['bleu']}` |",
+            f"| chrF | {score.chrf:.2f} {how}; `{score.signatures['chrf']}` |",
+        ]
     lines += [
         "| licence | that of the training data |",
         "",

@@ -1,7 +1,7 @@
 """What training can be taken up from: parameters, optimizer, random state and place in the data, and nothing pickled.
 
     checkpoints/00001500/model.safetensors       the parameters
-                         optimizer.safetensors   AdamW's two moments of each, and the state of torch's random numbers
+                         learner.safetensors     the optimizer's moments of each, and torch's random state
                          state.json              step, place in the data, validation figures so far
 
 A checkpoint is written under another name and renamed when whole, so that one that can be seen is complete.
@@ -19,8 +19,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from regard.config import TrainConfig
 from regard.data.batch import Place
 from regard.model import parameters
+from regard.training.learner import Learner
 
 FOLDER = "checkpoints"
 
@@ -53,35 +55,25 @@ def steps(run: Path) -> list[int]:
     return sorted(int(path.name) for path in (run / FOLDER).glob("[0-9]*") if path.name.isdigit())
 
 
-def save(run: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def save(run: Path, progress: Progress, learner: Learner) -> None:
     final = path_of(run, progress.step)
     part = final.with_name(f"{final.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    parameters.save(model, part / "model.safetensors")
-    moments = {
-        f"{index}.{name}": value
-        for index, state in optimizer.state_dict()["state"].items()
-        for name, value in state.items()
-    }
-    save_file({**moments, **random_state()}, part / "optimizer.safetensors")
+    parameters.save(learner.model, part / "model.safetensors")
+    save_file({**learner.state(), **random_state()}, part / "learner.safetensors")
     (part / "state.json").write_text(json.dumps(asdict(progress)))
     shutil.rmtree(final, ignore_errors=True)
     part.rename(final)
 
 
-def load(run: Path, step: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-    """Put model, optimizer and random numbers back where they were after a step."""
+def load(run: Path, step: int, learner: Learner) -> Progress:
+    """Put learner and random numbers back where they were after a step."""
     folder = path_of(run, step)
-    parameters.load(model, folder / "model.safetensors")
-    tensors = load_file(folder / "optimizer.safetensors")
+    parameters.load(learner.model, folder / "model.safetensors")
+    tensors = load_file(folder / "learner.safetensors")
     restore_random_state(tensors)
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        index, _, name = key.partition(".")
-        if index.isdigit():
-            state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+    learner.restore(tensors)
     saved = json.loads((folder / "state.json").read_text())
     return Progress(saved["step"], Place(**saved["place"]), [(step, figure) for step, figure in saved["history"]])
 
@@ -99,16 +91,19 @@ def restore_random_state(tensors: dict[str, Tensor]) -> None:
         torch.cuda.set_rng_state(tensors["random.cuda"])
 
 
-def prune(run: Path, progress: Progress, average: int) -> None:
-    """Drop what no average can need any more: neither the one that ends at the best checkpoint nor one yet to come."""
-    needed = {*chosen(run, progress, average), *steps(run)[-average:]}
+def prune(run: Path, progress: Progress, settings: TrainConfig) -> None:
+    """Drop what no average can need any more: neither that of the chosen so far nor one yet to come."""
+    needed = {*chosen(run, progress, settings), *steps(run)[-settings.average :]}
     for step in set(steps(run)) - needed:
         shutil.rmtree(path_of(run, step))
 
 
-def chosen(run: Path, progress: Progress, average: int) -> list[int]:
-    """The checkpoints whose mean becomes the model: the last `average` ones up to the best."""
-    return [step for step in steps(run) if step <= progress.best][-average:]
+def chosen(run: Path, progress: Progress, settings: TrainConfig) -> list[int]:
+    """The checkpoints whose mean becomes the model: the last `average` ones up to the best, or the best ones."""
+    if settings.average_of == "best" and progress.history:
+        ranked = sorted(progress.history, key=lambda entry: entry[1])[: settings.average]
+        return sorted(step for step, _ in ranked)
+    return [step for step in steps(run) if step <= progress.best][-settings.average :]
 
 
 def mean(run: Path, chosen: Sequence[int], model: nn.Module) -> None:

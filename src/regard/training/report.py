@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from regard.training.evaluate import perplexity
+from regard.training.learner import Step
 
 
 def say(text: str) -> None:
@@ -52,10 +53,10 @@ class Report:
         self.bar.stop()
         self.file.close()
 
-    def learned(self, step: int, surprise: float, tokens: int) -> None:
-        """After every step: how surprised the model was, summed over how many tokens."""
-        self.surprise, self.tokens = self.surprise + surprise, self.tokens + tokens
-        self.bar.update(self.task, completed=step)
+    def learned(self, number: int, step: Step) -> None:
+        """After every step."""
+        self.surprise, self.tokens = self.surprise + step.surprise, self.tokens + step.tokens
+        self.bar.update(self.task, completed=number, total=self.steps)
 
     def line(self, step: int, rate: float, gradient: float) -> None:
         """Every so often: the means since the last line."""

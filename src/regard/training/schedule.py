@@ -19,5 +19,8 @@ def learning_rate(step: int, config: TrainConfig, width: int) -> float:
         case "cosine":  # Loshchilov and Hutter 2017, one half-wave from the peak to 0
             progress = max(0, step - config.warmup) / max(1, config.steps - config.warmup)
             return peak * climb * 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+        case "stable":  # warm-up, stable, decay: Hu et al. 2024; a straight line to 0 at the end
+            falling = min(round(config.decay * config.steps), config.steps - config.warmup)
+            return peak * min(climb, (config.steps - step + 1) / max(1, falling))
         case "constant":
             return peak * climb

@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
+import copy
+import random
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from statistics import mean
+from time import perf_counter
 from typing import Any
 
 import torch
 
 from regard import __version__, device
 from regard.config import Settings, TranslatorConfig, validate
-from regard.data.batch import Example
+from regard.data.batch import Epochs, Example, Place, endless
 from regard.data.corpus import Pair, read_pairs, read_table, without_empty
-from regard.data.direction import directed, set_aside
+from regard.data.direction import Directed, directed, set_aside
+from regard.decoding.translate import translate_together
 from regard.errors import ConfigError, DataError, RunError
 from regard.model import build
 from regard.run import CONFIG, Run, load_tokenizers, read_settings
-from regard.tokens.text import TextTokenizer
+from regard.tokens.text import TextTokenizer, seeded
 from regard.training import checkpoint
 from regard.training.card import write_card
+from regard.training.deadline import Deadline, seconds_in
+from regard.training.evaluate import Score, score
+from regard.training.learner import Learner
 from regard.training.loop import fit
 from regard.training.report import say
+
+SCORED = 1000  # validation sentences that the finished run is scored on, at most
 
 
 def train(
     settings: Mapping[str, Any] | Settings,
     out: str | Path,
     *,
+    time: str | None = None,
     on: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
 ) -> Run:
     """Train a run from the files that `settings` names, and leave it in the folder `out`.
 
-    Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}.
+    Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}. With a
+    time, such as "20m", the whole takes so long, and the number of steps is what fits into it.
     """
+    deadline = Deadline(seconds_in(time)) if time else None
     if not isinstance(settings, Settings):
         settings = validate(Settings, settings, "settings")
     train_pairs, valid_pairs = read_corpus(settings)
-    return train_pairs_into(out, settings, train_pairs, valid_pairs, on=on, resume=resume, overwrite=overwrite)
+    how: dict[str, Any] = {"deadline": deadline, "on": on, "resume": resume, "overwrite": overwrite}
+    return train_pairs_into(out, settings, train_pairs, valid_pairs, **how)
 
 
 def train_pairs_into(
@@ -48,6 +63,7 @@ def train_pairs_into(
     pairs: Sequence[Pair],
     valid: Sequence[Pair],
     *,
+    deadline: Deadline | None = None,
     on: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
@@ -66,11 +82,40 @@ def train_pairs_into(
     run.model.to(chosen)
     say(f"{run.size:,} parameters, {run.settings.model.target_vocabulary:,} pieces, on {chosen}")
 
-    examples = as_examples(run, pairs)
-    progress = fit(run, folder, examples, directed(valid, settings.data), resume)
+    corpus, held_out = epochs(run, pairs), directed(valid, settings.data)
+    if deadline:
+        estimated = deadline.estimate(settings.train, seconds_of_a_step(run, corpus))
+        run.settings = run.settings.model_copy(update={"train": estimated})
+    progress = fit(run, folder, corpus, held_out, resume, deadline)
     run.save(folder)
-    write_card(run, folder, progress, len(pairs), len(valid))
+    score = score_at_the_end(run, held_out)
+    write_card(run, folder, progress, score, len(pairs), len(valid))
     return run
+
+
+def score_at_the_end(run: Run, valid: Sequence[Directed]) -> Score | None:
+    """How good the run is on its validation sentences, searched for as a user's would be."""
+    if not valid:
+        return None
+    shown = valid[:SCORED]
+    found = translate_together(run, [(pair.source, pair.to) for pair in shown], run.settings.decode)
+    result = score([each.text for each in found], [pair.target for pair in shown])
+    say(f"validation, {len(shown):,} sentences, beam {run.settings.decode.beam}:\n{result}")
+    return result
+
+
+def seconds_of_a_step(run: Run, corpus: Epochs, measured: float = 3.0) -> float:
+    """What a step takes on this machine, by steps of a copy; neither the model nor the random numbers change."""
+    settings = run.settings.train
+    with torch.random.fork_rng(devices=[]):
+        learner = Learner(copy.deepcopy(run.model), settings)
+        batches = endless(corpus, settings.batch_tokens, settings.seed, Place())
+        times: list[float] = []
+        while sum(times) < measured or len(times) < 4:
+            began = perf_counter()
+            learner.step([batch.to(run.device) for batch in islice(batches, settings.accumulate)], rate=0.0)
+            times.append(perf_counter() - began)
+    return mean(times[1:])  # the first one also warms up
 
 
 def read_corpus(settings: Settings) -> tuple[list[Pair], list[Pair]]:
@@ -160,17 +205,33 @@ def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer) -
     return settings.model_copy(update={"version": __version__, "model": settings.model.model_copy(update=sizes)})
 
 
-def as_examples(run: Run, pairs: Sequence[Pair]) -> list[Example]:
-    """Pairs as ids, both ways if so set; those longer than data.max_tokens are left out, and counted."""
-    data = run.settings.data
-    examples = [
-        Example(run.encode_source(pair.source, pair.to), run.encode_target(pair.target))
-        for pair in directed(pairs, data)
-    ]
-    limit = min(data.max_tokens, run.settings.train.batch_tokens)
-    short = [example for example in examples if example.size <= limit]
+def epochs(run: Run, pairs: Sequence[Pair]) -> Epochs:
+    """The pairs as ids, both ways if so set, for each epoch: the same ones, or newly cut words where these are sampled.
+
+    Pairs longer than data.max_tokens are left out, and counted.
+    """
+    settings = run.settings
+    ways = directed(pairs, settings.data)
+    examples = encode(run, ways)
+    limit = min(settings.data.max_tokens, settings.train.batch_tokens)
+    short = [index for index, example in enumerate(examples) if example.size <= limit]
     if len(short) < len(examples):
         say(f"{len(examples) - len(short):,} sentences of more than {limit} tokens are left out")
     if not short:
         raise DataError(f"no sentence pair has at most {limit} tokens: raise data.max_tokens and train.batch_tokens")
-    return short
+    kept, kept_ways = [examples[index] for index in short], [ways[index] for index in short]
+
+    def epoch(number: int) -> Sequence[Example]:
+        if not settings.tokenizer.sampling:
+            return kept
+        seed = random.Random(f"{settings.train.seed} {number} cut").getrandbits(31)
+        return seeded(seed, lambda: encode(run, kept_ways, settings.tokenizer.sampling))
+
+    return epoch
+
+
+def encode(run: Run, ways: Sequence[Directed], sampling: float = 0.0) -> list[Example]:
+    return [
+        Example(run.encode_source(each.source, each.to, sampling), run.encode_target(each.target, sampling))
+        for each in ways
+    ]

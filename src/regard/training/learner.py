@@ -1,0 +1,98 @@
+"""What learns: a model, its optimizers, and a running mean of its parameters where one is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import TrainConfig
+from regard.data.batch import Batch
+from regard.model import parameters
+from regard.model.translator import Translator
+from regard.training.objective import translation
+from regard.training.optimizer import optimizers_of
+
+
+class Step(NamedTuple):
+    """What one step of training was like."""
+
+    surprise: float  # −log p of the labels, summed
+    tokens: int
+    gradient: float  # its norm, before clipping
+
+
+class Learner:
+    def __init__(self, model: Translator, settings: TrainConfig):
+        self.model, self.settings = model, settings
+        self.optimizers = optimizers_of(model, settings)
+        self.mean = {name: p.detach().clone() for name, p in model.named_parameters()} if settings.ema else {}
+        self.steps = 0
+
+    def step(self, batches: Sequence[Batch], rate: float) -> Step:
+        """One step by the gradient over all tokens of the batches."""
+        self.model.train()
+        tokens = sum(batch.tokens for batch in batches)
+        surprise = 0.0
+        for batch in batches:
+            loss = translation(self.model, batch, self.settings.label_smoothing, self.settings.r_drop)
+            (loss.total / tokens).backward()
+            surprise += loss.surprise.item()
+        gradient = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or torch.inf).item()
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        self.steps += 1
+        self.follow()
+        return Step(surprise, tokens, gradient)
+
+    @torch.no_grad()
+    def follow(self) -> None:
+        """Move the running mean towards the parameters; at first fast, so that it forgets where they started."""
+        if self.mean:
+            decay = min(self.settings.ema, self.steps / (self.steps + 10))
+            for mean, parameter in zip(self.mean.values(), self.model.parameters(), strict=True):
+                mean.lerp_(parameter, 1 - decay)
+
+    @contextmanager
+    def smoothed(self) -> Iterator[None]:
+        """Within, the model has the running mean for its parameters, if one is kept."""
+        if not self.mean:
+            yield
+            return
+        self.raw = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+        parameters.put(self.model, self.mean)
+        try:
+            yield
+        finally:
+            parameters.put(self.model, self.raw)
+
+    def state(self) -> dict[str, Tensor]:
+        """All that the next step depends on, besides the model as it is `smoothed`."""
+        moments = {
+            f"{number}.{index}.{name}": value
+            for number, optimizer in enumerate(self.optimizers)
+            for index, state in optimizer.state_dict()["state"].items()
+            for name, value in state.items()
+        }
+        raw = {f"raw.{name}": value for name, value in self.raw.items()} if self.mean else {}
+        return {**moments, **raw, "steps": torch.tensor(self.steps)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """The way back, when the model has been given its smoothed parameters."""
+        self.steps = int(state["steps"])
+        if self.mean:
+            self.mean = {name: p.detach().clone() for name, p in self.model.named_parameters()}
+            parameters.put(self.model, {name: state[f"raw.{name}"] for name in self.mean})
+        for number, optimizer in enumerate(self.optimizers):
+            own: dict[int, dict[str, Tensor]] = {}
+            for key, value in state.items():
+                if key.startswith(f"{number}."):
+                    _, index, name = key.split(".")
+                    own.setdefault(int(index), {})[name] = value
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": own})

@@ -1,0 +1,94 @@
+"""From gradients to a step: AdamW for every parameter, or Muon for the matrices and AdamW for the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import TrainConfig
+from regard.model.attention import Attention
+from regard.model.embedding import Embedding
+
+QUINTIC = (3.4445, -4.7750, 2.0315)  # a, b, c of Jordan et al. 2024: five rounds bring singular values near 1
+ROUNDS = 5
+
+
+def optimizers_of(model: nn.Module, settings: TrainConfig) -> list[torch.optim.Optimizer]:
+    """What the settings ask for, each parameter in one of them. Biases and norms, of one dimension, never decay."""
+    parameters = list(model.parameters())
+    if settings.optimizer == "adamw":
+        return [adamw(parameters, settings)]
+    tables = {id(p) for part in model.modules() if isinstance(part, Embedding) for p in part.parameters()}
+    thirds = {id(part.qkv.weight) for part in model.modules() if isinstance(part, Attention)}
+    matrices = {id(p) for p in parameters if p.dim() == 2} - tables
+    groups = [
+        {"params": [p for p in parameters if id(p) in thirds], "parts": 3},  # of queries, keys and values, one each
+        {"params": [p for p in parameters if id(p) in matrices - thirds], "parts": 1},
+    ]
+    return [Muon(groups, settings), adamw([p for p in parameters if id(p) not in matrices], settings)]
+
+
+def adamw(parameters: Iterable[nn.Parameter], settings: TrainConfig) -> torch.optim.AdamW:
+    parameters = list(parameters)
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose every matrix is turned into the nearest one that only rotates       Jordan et al. 2024
+
+        m ← μ m + (1 − μ) g,   W ← (1 − η λ) W − η · 0.2 √max(rows, columns) · orthogonal((1 − μ) g + μ m)
+
+    The factor gives a step the size that AdamW's has, so that one learning rate serves both (Liu et al. 2025). torch
+    has a Muon, too; it multiplies in bfloat16, which is slow on most CPUs and ends the process on some, and it takes a
+    matrix that holds three for one.
+    """
+
+    def __init__(self, groups: Iterable[dict[str, Any]], settings: TrainConfig):
+        super().__init__(
+            groups,
+            {"lr": settings.learning_rate, "momentum": 0.95, "weight_decay": settings.weight_decay, "parts": 1},
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        for group in self.param_groups:
+            moved = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: p.shape)
+            for _, alike in groupby(moved, key=lambda p: p.shape):  # one batched multiplication for all of a shape
+                self.turn(list(alike), group)
+
+    def turn(self, alike: list[nn.Parameter], group: dict[str, Any]) -> None:
+        for p in alike:
+            if not self.state[p]:
+                self.state[p]["momentum"] = torch.zeros_like(p)
+        gradients = torch.stack([p.grad for p in alike if p.grad is not None])  # (K, rows, columns)
+        momenta = torch.stack([self.state[p]["momentum"] for p in alike]).lerp_(gradients, 1 - group["momentum"])
+        directions = gradients.lerp_(momenta, group["momentum"])
+        single = directions.unflatten(1, (group["parts"], -1)).flatten(0, 1)  # (K · parts, rows / parts, columns)
+        size = 0.2 * math.sqrt(max(single.shape[1:]))
+        turned = orthogonal(single).view_as(directions)
+        for p, momentum, update in zip(alike, momenta, turned, strict=True):
+            self.state[p]["momentum"].copy_(momentum)
+            p.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-group["lr"] * size)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Each of (K, rows, columns) with its singular values brought near 1, by Newton–Schulz iteration in float32.
+
+    X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X,  from X / ‖X‖
+    """
+    a, b, c = QUINTIC
+    wide = matrices if matrices.size(1) <= matrices.size(2) else matrices.mT
+    x = wide / wide.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(ROUNDS):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x if wide is matrices else x.mT
