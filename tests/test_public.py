@@ -19,6 +19,7 @@ def test_the_public_names_are_these():
         "Run",
         "__version__",
         "demo",
+        "doctor",
         "evaluate",
         "explain",
         "load",

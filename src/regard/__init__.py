@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from regard.data.doctor import doctor
     from regard.decoding.translate import translate
     from regard.errors import RegardError
     from regard.insight.explain import explain
@@ -30,6 +31,7 @@ HOMES = {
     "Run": "regard.run",
     "RegardError": "regard.errors",
     "demo": "regard.showcase",
+    "doctor": "regard.data.doctor",
     "evaluate": "regard.training.evaluate",
     "explain": "regard.insight.explain",
     "load": "regard.run",
@@ -37,7 +39,7 @@ HOMES = {
     "translate": "regard.decoding.translate",
 }
 
-__all__ = ["RegardError", "Run", "__version__", "demo", "evaluate", "explain", "load", "train", "translate"]
+__all__ = ["RegardError", "Run", "__version__", "demo", "doctor", "evaluate", "explain", "load", "train", "translate"]
 
 
 def __getattr__(name: str) -> Any:

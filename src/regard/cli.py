@@ -73,7 +73,11 @@ def demo(
 def train(
     out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
     recipe: Annotated[
-        Path | None, typer.Argument(metavar="[RECIPE.toml | PAIRS.tsv]", help="Settings, or tab-separated pairs.")
+        Path | None,
+        typer.Argument(
+            metavar="[RECIPE.toml | RUN/config.json | PAIRS.tsv]",
+            help="Settings, or those of a run to repeat it, or tab-separated pairs.",
+        ),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--source", help="Sentences to translate, one a line (.gz, .xz too).")
@@ -87,6 +91,7 @@ def train(
         str | None, typer.Option("--languages", help="Names of the two languages, such as en,de.")
     ] = None,
     both_ways: Annotated[bool, typer.Option("--both-ways", help="Learn target → source too, in one model.")] = False,
+    time: Annotated[str | None, typer.Option("--time", metavar="20m", help="How long it may take, all in all.")] = None,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Any setting, as in model.width=512.")
     ] = None,
@@ -96,9 +101,9 @@ def train(
 ) -> None:
     """Train a run from raw text:  regard train --source a.en --target a.de --out runs/en-de"""
     import regard
-    from regard.config import override, read_recipe
+    from regard.config import Settings, override, read_recipe, validate
 
-    is_recipe = recipe is not None and recipe.suffix == ".toml"
+    is_recipe = recipe is not None and recipe.suffix in (".toml", ".json")
     given: dict[str, Any] = read_recipe(recipe) if is_recipe and recipe else {}
     if recipe is not None and not is_recipe:
         if source or target:
@@ -113,8 +118,46 @@ def train(
     if isinstance(section := given.setdefault("data", {}), dict):  # and if it is not, validation says so
         section.update(data)
     given = override(given, assignments or [])
-    run = regard.train(given, out, on=device, resume=resume, overwrite=overwrite)
+    settings = validate(Settings, given, str(recipe)) if is_recipe else given
+    run = regard.train(settings, out, time=time, on=device, resume=resume, overwrite=overwrite)
     typer.echo(run.folder)
+
+
+@app.command()
+def doctor(
+    pairs: Annotated[Path | None, typer.Argument(metavar="PAIRS.tsv", help="Tab-separated pairs, or:")] = None,
+    source: Annotated[Path | None, typer.Option("--source", help="Sentences, one a line (.gz, .xz too).")] = None,
+    target: Annotated[Path | None, typer.Option("--target", help="Their translations, line by line.")] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="Test pairs to look for, tab-separated, or:")] = None,
+    test_source: Annotated[Path | None, typer.Option("--test-source", help="Sentences of the test set.")] = None,
+    test_target: Annotated[Path | None, typer.Option("--test-target", help="Their translations.")] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", help="The rules that drop, such as empty,duplicate; the others only tell.")
+    ] = None,
+    clean_to: Annotated[
+        Path | None, typer.Option("--clean-to", metavar="PREFIX", help="Write what is kept and what is dropped there.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what is wrong with a corpus, and clean it:  regard doctor --source a.en --target a.de --clean-to clean"""
+    import regard
+
+    for table, one, two, option in ((pairs, source, target, "--"), (test, test_source, test_target, "--test-")):
+        if table and (one or two):
+            raise typer.BadParameter(f"{table} already holds pairs: leave out {option}source and {option}target.")
+        if bool(one) != bool(two):
+            raise typer.BadParameter(f"{option}source and {option}target go together.")
+    if not (first := pairs or source):
+        raise typer.BadParameter("there is nothing to examine: give --source and --target, or a file of pairs.")
+    report = regard.doctor(
+        first,
+        target,
+        test_source=test or test_source,
+        test_target=test_target,
+        rules=[rule.strip() for rule in rules.split(",")] if rules is not None else None,
+        clean_to=clean_to,
+    )
+    typer.echo(json.dumps(asdict(report), ensure_ascii=False) if as_json else str(report))
 
 
 @app.command()
@@ -151,9 +194,15 @@ def translate(
 @app.command()
 def evaluate(
     run: RunFolder,
-    source: Annotated[Path, typer.Option("--source", help="Sentences to translate, one a line.")],
-    target: Annotated[Path, typer.Option("--target", help="Their reference translations.")],
+    pairs: Annotated[
+        Path | None, typer.Argument(metavar="PAIRS.tsv", help="Tab-separated pairs; or give two files:")
+    ] = None,
+    source: Annotated[Path | None, typer.Option("--source", help="Sentences to translate, one a line.")] = None,
+    target: Annotated[Path | None, typer.Option("--target", help="Their reference translations.")] = None,
     to: To = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", metavar="RUN2", help="Another run, to translate the same lines.")
+    ] = None,
     beam: Beam = None,
     as_json: Json = False,
     device: OnDevice = Device.auto,
@@ -161,8 +210,14 @@ def evaluate(
     """Score a run on held-out files:  regard evaluate runs/en-de --source test.en --target test.de"""
     import regard
 
-    score = regard.evaluate(regard.load(run, on=device), source, target, to, **({"beam": beam} if beam else {}))
-    typer.echo(json.dumps(asdict(score)) if as_json else str(score))
+    if pairs is not None and (source or target):
+        raise typer.BadParameter(f"{pairs} already holds pairs: leave out --source and --target.")
+    source = pairs or source
+    if source is None or (target is None and pairs is None):
+        raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs.")
+    loaded, other = regard.load(run, on=device), regard.load(compare, on=device) if compare else None
+    result = regard.evaluate(loaded, source, target, to, other, **({"beam": beam} if beam else {}))
+    typer.echo(json.dumps(asdict(result), ensure_ascii=False) if as_json else str(result))
 
 
 @app.command()

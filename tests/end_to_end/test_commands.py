@@ -42,7 +42,7 @@ def test_train_from_two_files_leaves_a_run_that_every_verb_takes(files, tmp_path
     assert call("translate", run, stdin="one\ntwo\n").stdout.count("\n") == 2
     scored = call("evaluate", run, "--source", files["en"], "--target", files["fr"], "--json", "--beam", "1")
     assert json.loads(scored.stdout)["sentences"] == 60
-    assert json.loads(scored.stdout)["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
+    assert json.loads(scored.stdout)["bleu"]["signature"].startswith("nrefs:1|bs:1000|seed:12345|case:mixed")
 
 
 def test_train_from_a_table_and_from_a_recipe(files, tmp_path):
@@ -146,7 +146,7 @@ def test_python_does_what_the_commands_do(counting, tmp_path):
     score = regard.evaluate(run, tmp_path / "x", tmp_path / "y", to="fr")
     printed = call("evaluate", counting, "--source", tmp_path / "x", "--target", tmp_path / "y", "--to", "fr").stdout
     assert printed == f"{score}\n"
-    assert f"exact {50:5.2f} %  of 2 sentences" in printed
+    assert f"exact {50:6.2f} %  of 2 sentences" in printed
 
 
 def test_training_is_taken_up_again_by_the_command(files, tmp_path):
@@ -158,3 +158,21 @@ def test_training_is_taken_up_again_by_the_command(files, tmp_path):
     steps = [json.loads(line)["step"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert steps[-1] == 4
     assert "step 2/4" not in done.stderr
+
+
+def test_a_run_made_within_a_time_can_be_repeated_from_its_config_to_the_last_bit(files, tmp_path):
+    """Five seconds decide how many steps there are; config.json tells them, and no clock is needed any more."""
+    small = [*SMALL, "--set", "tokenizer.size=320", "--set", "train.batch_tokens=256"]
+    timed = call("train", files["tsv"], "--time", "5s", "--out", tmp_path / "timed", *small)
+    assert timed.returncode == 0, timed.stderr
+    again = call("train", tmp_path / "timed" / "config.json", "--out", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    for name in ("model.safetensors", "config.json"):
+        assert (tmp_path / "timed" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    assert "BLEU" in (tmp_path / "timed" / "README.md").read_text()
+    assert (tmp_path / "timed" / "curve.png").stat().st_size > 5000
+
+
+def test_a_time_that_is_none_is_refused(files, tmp_path):
+    done = call("train", files["tsv"], "--time", "soon", "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr) == (1, "regard: --time soon is not a time: write 90s, 20m or 1h30m\n")

@@ -1,4 +1,4 @@
-"""How good a translation is: sacreBLEU's BLEU and chrF with their signatures, and the model's own surprise."""
+"""The verb evaluate: a run's translations of held-out text against their references. And the model's own surprise."""
 
 from __future__ import annotations
 
@@ -9,49 +9,84 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from regard.data.batch import Example, in_order
-from regard.data.corpus import read_pairs
+from regard.data.corpus import read_pairs, read_table
 from regard.decoding.translate import translate
+from regard.errors import RunError
 from regard.model.translator import Translator
 from regard.run import Run
+from regard.training.compare import Comparison, compare_translations
 from regard.training.objective import translation
+from regard.training.score import Quality, check_seed, measure
 
 
 @dataclass(frozen=True)
-class Score:
-    """Corpus scores of translations against one reference each, with the signatures that make them comparable."""
+class Evaluation(Quality):
+    """How well a run translates held-out text, and how that compares with another run, if one was given."""
 
-    bleu: float
-    chrf: float
-    exact: float  # share of sentences that are the reference, to the letter, in percent
-    sentences: int
-    signatures: dict[str, str]
+    comparison: Comparison | None = None
 
     def __str__(self) -> str:
-        lines = [
-            f"BLEU  {self.bleu:5.2f}   {self.signatures['bleu']}",
-            f"chrF  {self.chrf:5.2f}   {self.signatures['chrf']}",
-        ]
-        return "\n".join([*lines, f"exact {self.exact:5.2f} %  of {self.sentences} sentences"])
+        mine = super().__str__()
+        if self.comparison is None:
+            return mine
+        both = [self.comparison.run, mine, "", self.comparison.other, str(self.comparison.quality)]
+        return "\n".join([*both, "", str(self.comparison)])
 
 
-def score(translations: Sequence[str], references: Sequence[str]) -> Score:
-    bleu, chrf = BLEU(), CHRF()
-    bleu_score = bleu.corpus_score(list(translations), [list(references)]).score
-    chrf_score = chrf.corpus_score(list(translations), [list(references)]).score
-    exact = 100 * sum(t == r for t, r in zip(translations, references, strict=True)) / len(references)
-    signatures = {"bleu": str(bleu.get_signature()), "chrf": str(chrf.get_signature())}
-    return Score(bleu_score, chrf_score, exact, len(references), signatures)
+def evaluate(
+    run: Run,
+    source: str | Path,
+    target: str | Path | None = None,
+    to: str | None = None,
+    compare: Run | None = None,
+    **decode: Any,
+) -> Evaluation:
+    """Translate a file and score it against its references, line by line; keywords as in `translate`.
+
+    Without a target, the source is a TSV of pairs. With a run to compare, that one translates the same lines.
+    """
+    check_seed()
+    to_other = None
+    if compare is not None:
+        to, to_other = same_direction(run, compare, to)
+    pairs = read_table(Path(source)) if target is None else read_pairs(Path(source), Path(target))
+    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+    translations = [each.text for each in translate(run, sources, to, **decode)]
+    quality = measure(translations, references, language(run, to))
+    if compare is None:
+        return Evaluation(**vars(quality))
+    others = [each.text for each in translate(compare, sources, to_other, **decode)]
+    other_quality = measure(others, references, language(compare, to_other))
+    comparison = compare_translations(pairs, translations, others, (name(run), name(compare)), other_quality)
+    return Evaluation(**vars(quality), comparison=comparison)
 
 
-def evaluate(run: Run, source: str | Path, target: str | Path, to: str | None = None, **decode: Any) -> Score:
-    """Translate a file and score it against its references, line by line; keywords as in `translate`."""
-    pairs = read_pairs(Path(source), Path(target))
-    translations = [each.text for each in translate(run, [pair.source for pair in pairs], to, **decode)]
-    return score(translations, [pair.target for pair in pairs])
+def language(run: Run, to: str | None) -> str | None:
+    """What a run translates into; None if it knows no names."""
+    return to or (run.settings.data.languages[1] if run.settings.data.languages else None)
+
+
+def name(run: Run) -> str:
+    return str(run.folder or "a run without a folder")
+
+
+def same_direction(run: Run, other: Run, to: str | None) -> tuple[str | None, str | None]:
+    """What to ask each run for, so that both translate into one language; a run that knows no names is not asked."""
+    asked = [to if each.settings.data.languages else None for each in (run, other)]
+    for each, into in zip((run, other), asked, strict=True):
+        try:
+            each.tag(into)
+        except RunError as error:
+            raise RunError(f"{name(each)} cannot be compared: {error}") from None
+    ours, theirs = language(run, asked[0]), language(other, asked[1])
+    if ours and theirs and ours != theirs:
+        raise RunError(
+            f"{name(run)} translates into {ours} and {name(other)} into {theirs}: compare runs that go the same way"
+        )
+    return asked[0], asked[1]
 
 
 @torch.inference_mode()
