@@ -56,9 +56,9 @@ def test_as_many_decoders_as_encoders_unless_said():
         ({"modle": {"width": 512}}, "modle is no setting; did you mean model?"),
         ({"width": 512}, "width is no setting; did you mean model.width?"),
         ({"train": {"beam": 4}}, "train.beam is no setting; did you mean decode.beam?"),
-        ({"tokenizer": {"xyz": 1}}, "tokenizer.xyz is no setting; known are kind, size, joint, learn_from"),
+        ({"tokenizer": {"xyz": 1}}, "tokenizer.xyz is no setting; known are kind, size, joint, sampling, learn_from"),
         ({"xyz": 1}, "xyz is no setting; known are format, version, data, tokenizer, model, train, decode"),
-        ({"tokenizer": {"": 1}}, "tokenizer. is no setting; known are kind, size, joint, learn_from"),
+        ({"tokenizer": {"": 1}}, "tokenizer. is no setting; known are kind, size, joint, sampling, learn_from"),
         ({3: 4}, "3 is no setting; known are format, version, data, tokenizer, model, train, decode"),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_recipe_that_is_not_toml_is_told(tmp_path: Path):
     path = tmp_path / "mine.yaml"
     path.write_text("model:\n  width: 64\n")
     assert told_of(path) == (
-        f"{path} is not valid TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)"
+        f"{path} is not a recipe in TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)"
     )
 
 
@@ -285,7 +285,14 @@ def test_a_recipe_that_is_not_toml_is_told(tmp_path: Path):
 def test_a_recipe_made_to_break_the_parser_is_told(tmp_path: Path, text: str):
     path = tmp_path / "odd.toml"
     path.write_text(text)
-    assert told_of(path).startswith(f"{path} is not valid TOML: ")
+    assert told_of(path).startswith(f"{path} is not a recipe in TOML: ")
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "{", "17"])
+def test_a_json_that_is_no_recipe_is_told(tmp_path: Path, text: str):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    assert told_of(path).startswith(f"{path} is not a recipe in JSON: ")
 
 
 # To disk and back

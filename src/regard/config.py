@@ -68,9 +68,7 @@ class TokenizerConfig(Config):
     kind: Literal["unigram", "bpe"] = "unigram"
     size: Annotated[int, Field(ge=300, le=LARGEST)] = 4000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
-    sampling: Share = (
-        0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
-    )
+    sampling: Share = 0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
     learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
 
 
@@ -93,9 +91,7 @@ class TranslatorConfig(Config):
     dropout: Share = 0.1  # of sublayer outputs and embedding sums
     activation_dropout: Share = 0.0  # of the feed-forward's inner layer
     attention_dropout: Share = 0.0  # of attention weights; the fused kernel on a CPU takes none, so this costs time
-    initial: Literal["xavier", "scaled"] = (
-        "xavier"  # scaled: what a sublayer adds starts √(2 · layers) smaller
-    )
+    initial: Literal["xavier", "scaled"] = "xavier"  # scaled: what a sublayer adds starts √(2 · layers) smaller
     tied: Literal["all", "target", "none"] = "all"  # which embeddings share one matrix with the output projection
 
     @model_validator(mode="before")
@@ -127,9 +123,7 @@ class TrainConfig(Config):
     schedule: Literal["noam", "inverse-sqrt", "cosine", "stable", "constant"] = "cosine"
     warmup: Whole = 200  # steps over which the learning rate climbs to its peak
     learning_rate: Annotated[float, Field(gt=0)] = 2e-3  # that peak; for noam, the factor before its formula
-    decay: Annotated[float, Field(gt=0, le=1)] = (
-        0.4  # stable: last share of the steps, in which the rate falls to 0
-    )
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.4  # stable: last share of the steps, in which the rate falls to 0
     betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: Annotated[float, Field(gt=0)] = 1e-9
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
@@ -189,9 +183,13 @@ C = TypeVar("C", bound=Config)
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
-    """The settings that a TOML file names."""
+    """The settings that a TOML file names, or those of a run's config.json."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        given = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        if not isinstance(given, dict):
+            raise ValueError("there are no sections in it")
+        return given
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist: give the path of a recipe, such as recipes/base.toml") from None
     except OSError as error:
@@ -201,7 +199,8 @@ def read_recipe(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not valid UTF-8 at byte {error.start}: save it as UTF-8 text") from None
     except (ValueError, RecursionError) as error:  # besides bad TOML: thousands of digits, or brackets within brackets
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        raise ConfigError(f"{path} is not a recipe in {kind}: {error}") from None
 
 
 def override(given: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from regard.insight.trace import Trace, switched_off
 from regard.insight.words import words
 from regard.model import build
 from regard.run import Run
-from regard.training.evaluate import Score, score
+from regard.training.score import Score, score
 from regard.training.train import train_pairs_into
 
 ENGLISH, FRENCH = "en", "fr"

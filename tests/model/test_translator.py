@@ -223,9 +223,25 @@ def test_dropout_acts_on_the_sum_of_embedding_and_position(side: str):
 
 @NORMS
 def test_every_sublayer_is_dropped_out_alike(norm: str):
-    """One after each sublayer (two in an encoder's block, three in a decoder's) and one on the embedding sums."""
-    shares = [module.p for module in make(norm=norm, dropout=0.3).modules() if isinstance(module, Dropout)]
-    assert shares == [0.3] * (2 * 2 + 4 * 3 + 1)
+    """One after each sublayer (two in an encoder's block, three in a decoder's) and one on the embedding sums.
+
+    The activations within the feed-forwards have a share of their own."""
+    model = make(norm=norm, dropout=0.3, activation_dropout=0.2)
+    shares = [module.p for module in model.modules() if isinstance(module, Dropout)]
+    assert shares.count(0.3) == 2 * 2 + 4 * 3 + 1
+    assert shares.count(0.2) == 2 + 4
+    assert len(shares) == shares.count(0.3) + shares.count(0.2)
+
+
+def test_a_scaled_start_makes_what_sublayers_add_smaller_by_the_depth_of_their_stack():
+    sizes: dict[str, Any] = {"source_vocabulary": SOURCES, "target_vocabulary": SOURCES, **SIZES}
+    torch.manual_seed(5)
+    plain = dict(build(TranslatorConfig(**sizes)).named_parameters())
+    torch.manual_seed(5)
+    for name, parameter in build(TranslatorConfig(**sizes, initial="scaled")).named_parameters():
+        adds = name.endswith(("output.weight", "outer.weight"))
+        layers = 2 if name.startswith("encoder") else 4
+        torch.testing.assert_close(parameter, plain[name] / (2 * layers) ** 0.5 if adds else plain[name])
 
 
 @pytest.mark.parametrize("layout", ["halves", "interleaved"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from regard.errors import ConfigError, DataError, RunError
 from regard.tokens import text as module
-from regard.tokens.text import BOS, EOS, KINDS, PAD, UNKNOWN, TextTokenizer, Token, normalise
+from regard.tokens.text import BOS, EOS, KINDS, PAD, UNKNOWN, TextTokenizer, Token, normalise, seeded
 
 TYPED = ["</s>", "<s>", "<pad>", "<unk>", ">>fr<<", ">>en<<", "<0x41>", "<0x0A>", "<</s>/s>", ">>>fr<<<"]
 SENTENCES = [
@@ -275,3 +275,21 @@ def test_sentencepiece_prints_nothing(capfd: pytest.CaptureFixture[str], tmp_pat
         with pytest.raises(RunError):
             TextTokenizer.load(tmp_path / "broken")
     assert capfd.readouterr() == ("", "")
+
+
+def test_sampling_cuts_a_text_in_many_ways_that_all_mean_the_same(tokenizer: TextTokenizer):
+    text = SENTENCES[0]
+    ways = seeded(1, lambda: [tuple(tokenizer.encode(text, sampling=0.3)) for _ in range(40)])
+    assert len(set(ways)) > 10
+    assert {tokenizer.decode(way) for way in ways} == {text}
+    assert not any(set(way) & tokenizer.control for way in ways)
+
+
+def test_a_seed_repeats_the_sampling_whatever_was_drawn_before(tokenizer: TextTokenizer):
+    def draw() -> list[list[int]]:
+        return [tokenizer.encode(text, sampling=0.3) for text in SENTENCES * 5]
+
+    first = seeded(7, draw)
+    draw()
+    assert seeded(7, draw) == first
+    assert seeded(8, draw) != first

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from regard.run import Run
 from regard.training.checkpoint import Progress
-from regard.training.evaluate import Score
+from regard.training.curve import CURVE
+from regard.training.score import Score
 
 
 def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, pairs: int, valid: int) -> None:
@@ -30,7 +31,7 @@ def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, 
         f"| parameters | {run.size:,} |",
         f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
         f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
-        f"seed {train.seed} |",
+        f"{train.optimizer}, seed {train.seed} |",
     ]
     if score:
         how = f"on {score.sentences:,} validation sentences, beam {settings.decode.beam}"
@@ -40,6 +41,8 @@ def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, 
         ]
     lines += [
         "| licence | that of the training data |",
+        "",
+        f"![loss, quality and learning rate over the steps]({CURVE})",
         "",
         "```sh",
         f"regard translate {folder}{to} < input.txt > output.txt",

@@ -14,10 +14,11 @@ from regard.run import Run
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
 from regard.training.deadline import Deadline
-from regard.training.evaluate import perplexity, score, surprise
+from regard.training.evaluate import perplexity, surprise
 from regard.training.learner import Learner
 from regard.training.report import Report
 from regard.training.schedule import learning_rate
+from regard.training.score import score
 
 VALIDATED = 200  # sentences translated at a validation, at most; the loss is over all
 SEARCH = 16  # times as long as a validation takes the last score: five times the sentences, and a beam

@@ -26,11 +26,12 @@ from regard.run import CONFIG, Run, load_tokenizers, read_settings
 from regard.tokens.text import TextTokenizer, seeded
 from regard.training import checkpoint
 from regard.training.card import write_card
+from regard.training.curve import draw_curve
 from regard.training.deadline import Deadline, seconds_in
-from regard.training.evaluate import Score, score
 from regard.training.learner import Learner
 from regard.training.loop import fit
 from regard.training.report import say
+from regard.training.score import Score, score
 
 SCORED = 1000  # validation sentences that the finished run is scored on, at most
 
@@ -89,6 +90,7 @@ def train_pairs_into(
     progress = fit(run, folder, corpus, held_out, resume, deadline)
     run.save(folder)
     score = score_at_the_end(run, held_out)
+    draw_curve(folder)
     write_card(run, folder, progress, score, len(pairs), len(valid))
     return run
 
