@@ -34,6 +34,7 @@ def settings(**train: Any) -> Settings:
         "label_smoothing": 0.0,
         "batch_tokens": 512,
         "validate_every": 200,
+        "precision": "float32",
         "log_every": 100,
     }
     given = {

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.errors import ConfigError, DeviceError
-from regard.precision import GAIN, Precision, choose, tried
+from regard.precision import GAIN, TRIAL, Precision, choose, may_gain, tried
 
 CPU, CUDA, MPS = (torch.device(name) for name in ("cpu", "cuda", "mps"))
 DIES = "import os, signal; os.kill(os.getpid(), signal.SIGILL)"
@@ -30,12 +30,19 @@ def test_float32_needs_no_trial():
 
 def test_this_machine_is_tried_and_the_choice_explained():
     """Whatever it finds, it ends in a choice with a reason, and in this process."""
-    chosen = choose("auto", CPU, width=48)
+    chosen = choose("auto", CPU, width=48, trial=TRIAL)
     assert chosen.name in ("float32", "bfloat16")
     assert "bfloat16" in chosen.why
     with chosen.autocast():
         product = torch.ones(4, 6) @ torch.ones(6, 5)
     assert product.dtype == chosen.dtype
+
+
+def test_only_an_x86_that_claims_no_instructions_is_spared_the_trial():
+    assert may_gain({"architecture": "x86_64", "amx_bf16": True})
+    assert may_gain({"architecture": "x86_64", "avx512_bf16": True, "amx_bf16": False})
+    assert may_gain({"architecture": "aarch64"})
+    assert not may_gain({"architecture": "x86_64", "avx512_bf16": False, "amx_bf16": False})
 
 
 def test_a_process_that_dies_of_an_illegal_instruction_leaves_float32_and_says_so():

@@ -16,7 +16,7 @@ import regard
 from counting import pairs as counting_pairs
 from process import REGARD, call
 
-QUICK = ["steps=3", "warmup=1", "validate_every=3", "batch_tokens=256"]
+QUICK = ["steps=3", "warmup=1", "validate_every=3", "batch_tokens=256", "precision=float32"]
 SMALL = ["--set", "model.width=16", "--set", "model.hidden=32", "--set", "model.heads=2", "--set", "model.layers=1"]
 
 

@@ -13,6 +13,7 @@ from counting import pairs as counting_pairs
 from counting import settings as counting_settings
 from regard.data.batch import grouped
 from regard.errors import RegardError
+from regard.precision import TRIAL, tried
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
 from regard.training.train import epochs, train_pairs_into
@@ -178,3 +179,16 @@ def test_a_run_is_not_written_over_and_not_resumed_as_another(tmp_path):
         f"{tmp_path / 'run'} was trained with train.warmup=1 and cannot be resumed with 2: "
         "leave it as it was, or train anew into another --out"
     )
+
+
+def test_a_step_in_bfloat16_is_a_coarser_step_in_float32(tmp_path):
+    if isinstance(tried(32, TRIAL, patience=60), str):
+        return  # it does not work on this machine, and asking for it is refused, as is tested elsewhere
+    full = trained(tmp_path / "full", steps=4, warmup=1, dropout=0.0)
+    low = trained(tmp_path / "low", steps=4, warmup=1, dropout=0.0, precision="bfloat16")
+    assert low.settings.train.precision == "bfloat16"
+    for name, tensor in parameters(full).items():
+        other = parameters(low)[name]
+        assert other.dtype == torch.float32, "parameters keep their digits"
+        assert not torch.equal(tensor, other)
+        torch.testing.assert_close(tensor, other, atol=0.05, rtol=0.1)

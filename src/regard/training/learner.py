@@ -13,6 +13,7 @@ from regard.config import TrainConfig
 from regard.data.batch import Batch
 from regard.model import parameters
 from regard.model.translator import Translator
+from regard.precision import Precision
 from regard.training.objective import translation
 from regard.training.optimizer import optimizers_of
 
@@ -26,9 +27,10 @@ class Step(NamedTuple):
 
 
 class Learner:
-    def __init__(self, model: Translator, settings: TrainConfig):
-        self.model, self.settings = model, settings
+    def __init__(self, model: Translator, settings: TrainConfig, precision: Precision):
+        self.model, self.settings, self.precision = model, settings, precision
         self.optimizers = optimizers_of(model, settings)
+        self.scaler = precision.scaler()
         self.mean = {name: p.detach().clone() for name, p in model.named_parameters()} if settings.ema else {}
         self.steps = 0
 
@@ -38,15 +40,19 @@ class Learner:
         tokens = sum(batch.tokens for batch in batches)
         surprise = 0.0
         for batch in batches:
-            loss = translation(self.model, batch, self.settings.label_smoothing, self.settings.r_drop)
-            (loss.total / tokens).backward()
+            with self.precision.autocast():
+                loss = translation(self.model, batch, self.settings.label_smoothing, self.settings.r_drop)
+            self.scaler.scale(loss.total / tokens).backward()
             surprise += loss.surprise.item()
+        for optimizer in self.optimizers:
+            self.scaler.unscale_(optimizer)
         gradient = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or torch.inf).item()
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            optimizer.step()
+            self.scaler.step(optimizer)
             optimizer.zero_grad(set_to_none=True)
+        self.scaler.update()
         self.steps += 1
         self.follow()
         return Step(surprise, tokens, gradient)

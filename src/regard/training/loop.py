@@ -10,6 +10,7 @@ from time import perf_counter
 from regard.data.batch import Epochs, Example, endless
 from regard.data.direction import Directed
 from regard.decoding.translate import decode_settings, translate_together
+from regard.precision import Precision
 from regard.run import Run
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
@@ -30,6 +31,8 @@ def fit(
     corpus: Epochs,
     valid: Sequence[Directed],
     resume: bool = False,
+    *,
+    precision: Precision,
     deadline: Deadline | None = None,
 ) -> Progress:
     """Train the run's model on a corpus, with a checkpoint at every validation; leaves the chosen mean in the model.
@@ -37,7 +40,7 @@ def fit(
     Under a deadline the number of steps is fixed on the way, and the run's settings tell it afterwards.
     """
     settings, model = run.settings.train, run.model
-    learner = Learner(model, settings)
+    learner = Learner(model, settings, precision)
     progress = Progress()
     if resume and (steps := checkpoint.steps(folder)):
         progress = checkpoint.load(folder, steps[-1], learner)

@@ -14,14 +14,15 @@ from typing import Any
 
 import torch
 
-from regard import __version__, device
-from regard.config import Settings, TranslatorConfig, validate
+from regard import __version__, device, precision
+from regard.config import Settings, validate
 from regard.data.batch import Epochs, Example, Place, endless
 from regard.data.corpus import Pair, read_pairs, read_table, without_empty
 from regard.data.direction import Directed, directed, set_aside
 from regard.decoding.translate import translate_together
 from regard.errors import ConfigError, DataError, RunError
 from regard.model import build
+from regard.precision import Precision
 from regard.run import CONFIG, Run, load_tokenizers, read_settings
 from regard.tokens.text import TextTokenizer, seeded
 from regard.training import checkpoint
@@ -53,6 +54,8 @@ def train(
     deadline = Deadline(seconds_in(time)) if time else None
     if not isinstance(settings, Settings):
         settings = validate(Settings, settings, "settings")
+    if resume:
+        settings = as_it_was(settings, Path(out))
     train_pairs, valid_pairs = read_corpus(settings)
     how: dict[str, Any] = {"deadline": deadline, "on": on, "resume": resume, "overwrite": overwrite}
     return train_pairs_into(out, settings, train_pairs, valid_pairs, **how)
@@ -73,21 +76,23 @@ def train_pairs_into(
     folder, chosen = Path(out), device.choose(on)
     torch.manual_seed(settings.train.seed)
     if resume:
-        run = take_up(settings, folder)
+        settings = as_it_was(settings, folder)
+        tokenizers = load_tokenizers(settings, folder)
     else:
         make_room(folder, overwrite)
-        source, target = learn_tokenizers(settings, pairs)
-        settings = resolved(settings, source, target)
-        run = Run(settings, source, target, build(settings.model), folder)
-        run.save_description(folder)
-    run.model.to(chosen)
-    say(f"{run.size:,} parameters, {run.settings.model.target_vocabulary:,} pieces, on {chosen}")
+        tokenizers = learn_tokenizers(settings, pairs)
+    how = precision.choose(settings.train.precision, chosen, settings.model.width)
+    settings = resolved(settings, *tokenizers, how)
+    run = Run(settings, *tokenizers, build(settings.model).to(chosen), folder)
+    run.save_description(folder)
+    say(f"{run.size:,} parameters, {settings.model.target_vocabulary:,} pieces, on {chosen}")
+    say(f"computing in {how.name}: {how.why}")
 
     corpus, held_out = epochs(run, pairs), directed(valid, settings.data)
     if deadline:
-        estimated = deadline.estimate(settings.train, seconds_of_a_step(run, corpus))
+        estimated = deadline.estimate(settings.train, seconds_of_a_step(run, corpus, how))
         run.settings = run.settings.model_copy(update={"train": estimated})
-    progress = fit(run, folder, corpus, held_out, resume, deadline)
+    progress = fit(run, folder, corpus, held_out, resume, precision=how, deadline=deadline)
     run.save(folder)
     score = score_at_the_end(run, held_out)
     draw_curve(folder)
@@ -106,11 +111,11 @@ def score_at_the_end(run: Run, valid: Sequence[Directed]) -> Score | None:
     return result
 
 
-def seconds_of_a_step(run: Run, corpus: Epochs, measured: float = 3.0) -> float:
+def seconds_of_a_step(run: Run, corpus: Epochs, how: Precision, measured: float = 3.0) -> float:
     """What a step takes on this machine, by steps of a copy; neither the model nor the random numbers change."""
     settings = run.settings.train
     with torch.random.fork_rng(devices=[]):
-        learner = Learner(copy.deepcopy(run.model), settings)
+        learner = Learner(copy.deepcopy(run.model), settings, how)
         batches = endless(corpus, settings.batch_tokens, settings.seed, Place())
         times: list[float] = []
         while sum(times) < measured or len(times) < 4:
@@ -165,26 +170,25 @@ def make_room(folder: Path, overwrite: bool) -> None:
         raise RunError(f"{folder} cannot be made: {error.strerror}; choose another --out") from None
 
 
-def take_up(settings: Settings, folder: Path) -> Run:
-    """The run in a folder as it was set up, to be trained on. Only the length of training may be another."""
+def as_it_was(settings: Settings, folder: Path) -> Settings:
+    """The settings of the run in a folder, to be trained on; of those given only the length of training may differ."""
     saved = read_settings(folder)
     if not checkpoint.steps(folder):
         raise RunError(f"{folder} has no checkpoint to resume from: train it anew with --overwrite")
-    wanted = settings.model_copy(update={"version": saved.version, "model": vocabulary_of(saved, settings)})
+    longer = {}
     for part in ("data", "tokenizer", "model", "train"):
-        before, after = getattr(saved, part).model_dump(), getattr(wanted, part).model_dump()
-        for key in before:
-            if before[key] != after[key] and (part, key) not in {("train", "steps"), ("train", "patience")}:
+        before, after = getattr(saved, part), getattr(settings, part)
+        for key in sorted(after.model_fields_set):
+            was, wanted = getattr(before, key), getattr(after, key)
+            if was == wanted or wanted == "auto" or (key.endswith("_vocabulary") and not wanted):
+                continue
+            if (part, key) not in {("train", "steps"), ("train", "patience")}:
                 raise ConfigError(
-                    f"{folder} was trained with {part}.{key}={before[key]} and cannot be resumed with {after[key]}: "
+                    f"{folder} was trained with {part}.{key}={was} and cannot be resumed with {wanted}: "
                     "leave it as it was, or train anew into another --out"
                 )
-    return Run(wanted, *load_tokenizers(saved, folder), build(wanted.model), folder)
-
-
-def vocabulary_of(saved: Settings, settings: Settings) -> TranslatorConfig:
-    sizes = {name: getattr(saved.model, name) for name in ("source_vocabulary", "target_vocabulary")}
-    return settings.model.model_copy(update=sizes)
+            longer[key] = wanted
+    return saved.model_copy(update={"train": saved.train.model_copy(update=longer)})
 
 
 def learn_tokenizers(settings: Settings, pairs: Sequence[Pair]) -> tuple[TextTokenizer, TextTokenizer]:
@@ -201,10 +205,11 @@ def learn_tokenizers(settings: Settings, pairs: Sequence[Pair]) -> tuple[TextTok
     )
 
 
-def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer) -> Settings:
-    """The settings with what only the data could tell."""
-    sizes = {"source_vocabulary": len(source), "target_vocabulary": len(target)}
-    return settings.model_copy(update={"version": __version__, "model": settings.model.model_copy(update=sizes)})
+def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer, how: Precision) -> Settings:
+    """The settings with what only the data and the machine could tell."""
+    model = settings.model.model_copy(update={"source_vocabulary": len(source), "target_vocabulary": len(target)})
+    train = settings.train.model_copy(update={"precision": how.name})
+    return settings.model_copy(update={"version": __version__, "model": model, "train": train})
 
 
 def epochs(run: Run, pairs: Sequence[Pair]) -> Epochs:

@@ -1,0 +1,164 @@
+"""Which number format to compute in, and how it is known to work here."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from regard.errors import ConfigError, DeviceError
+
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+GAIN = 1.2  # how many times as fast bfloat16 must be on a CPU before auto gives up float32's digits for it
+PATIENCE = 60.0  # seconds for the trial, most of which go into importing torch
+
+# Run by a Python of its own, given a width and a number of threads: attention and feed-forward, forward and backward,
+# in both formats by turns, for two seconds or one slow step. Its last line is how many times as fast bfloat16 was.
+TRIAL = """
+import sys, time, torch
+from torch import nn
+
+width, threads = int(sys.argv[1]), int(sys.argv[2])
+torch.set_num_threads(threads)
+torch.manual_seed(0)
+rows, length = 8, 32
+qkv, inner, outer = nn.Linear(width, 3 * width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+norm, x = nn.LayerNorm(width), torch.randn(rows, length, width)
+mask = torch.ones(length, length, dtype=torch.bool).tril()
+
+def step(low):
+    began = time.perf_counter()
+    with torch.autocast("cpu", torch.bfloat16, enabled=low):
+        q, k, v = (y.unflatten(-1, (2, -1)).transpose(1, 2) for y in qkv(x).chunk(3, dim=-1))
+        seen = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
+        loss = outer(inner(norm(x + seen)).relu()).float().square().mean()
+    loss.backward()
+    assert loss.isfinite() and all(layer.weight.grad.isfinite().all() for layer in (qkv, inner, outer)), "not finite"
+    return time.perf_counter() - began
+
+low, full = step(True), step(False)
+seconds, until = [(full, low)] if low > 1 else [], time.perf_counter() + 2  # so slow a step needs no second look
+while not seconds or low <= 1 and len(seconds) < 15 and time.perf_counter() < until:
+    seconds.append((step(False), step(True)))
+full, low = (sorted(each)[len(each) // 2] for each in zip(*seconds))
+print(full / low)
+"""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The format that matmuls are computed in on a device; parameters and their sums stay in float32."""
+
+    name: str
+    device: torch.device
+    why: str  # one clause, to be printed beside the name
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return DTYPES[self.name]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether small gradients vanish unless the loss is scaled up before backward."""
+        return self.dtype is torch.float16
+
+    def autocast(self) -> AbstractContextManager:
+        """The context for forward passes and losses; backward and the optimizer stay outside."""
+        return nullcontext() if self.name == "float32" else torch.autocast(self.device.type, self.dtype)
+
+    def scaler(self) -> torch.amp.GradScaler:
+        """scale, unscale_, step and update for the optimizer; where nothing is scaled it passes everything through."""
+        return torch.amp.GradScaler(self.device.type, enabled=self.scaled)
+
+
+def choose(
+    name: str, device: torch.device, width: int, trial: str | None = None, patience: float = PATIENCE
+) -> Precision:
+    """The precision of that name if it works on the device; auto takes the fastest that does.
+
+    On a CPU bfloat16 is tried at the model's width in a process of its own first: some machines kill the process that
+    uses it. CUDA is written as torch's documentation has it and has not been tried on a GPU.
+    """
+    if name not in PRECISIONS:
+        raise ConfigError(f"precision {name!r} is unknown: choose from {', '.join(PRECISIONS)}")
+    if name == "float32":
+        return Precision(name, device, "as asked")
+    match device.type:
+        case "cuda":
+            return on_cuda(name, device)
+        case "cpu":
+            return on_cpu(name, device, width, trial, patience)
+        case other if name == "auto":
+            return Precision("float32", device, f"nothing else has been tried on {other}")
+        case other:
+            raise ConfigError(f"precision {name} is not offered on {other}: choose auto or float32")
+
+
+def on_cuda(name: str, device: torch.device) -> Precision:
+    native = torch.cuda.is_bf16_supported(including_emulation=False)
+    if name == "bfloat16" and not native:
+        raise DeviceError("this GPU does not compute in bfloat16: choose --precision auto or float16")
+    if name != "auto":
+        return Precision(name, device, "as asked")
+    if native:
+        return Precision("bfloat16", device, "this GPU computes in it")
+    return Precision("float16", device, "this GPU does not compute in bfloat16")
+
+
+def on_cpu(name: str, device: torch.device, width: int, trial: str | None, patience: float) -> Precision:
+    if name == "float16":
+        raise ConfigError("precision float16 is for GPUs alone: choose auto, bfloat16 or float32 on a CPU")
+    if name == "auto" and trial is None and not may_gain(torch.cpu.get_capabilities()):
+        return Precision("float32", device, "this CPU has no instructions for bfloat16")
+    gain = tried(width, TRIAL if trial is None else trial, patience)
+    if isinstance(gain, str):
+        if name == "bfloat16":
+            raise DeviceError(f"bfloat16 does not work on this CPU, {gain}: choose --precision auto or float32")
+        return Precision("float32", device, gain)
+    pace = f"is {gain:.2f} × as fast" if gain >= 1 else f"takes {1 / gain:.2f} × as long"
+    measured = f"bfloat16 {pace} on this CPU at width {width}"
+    if name == "bfloat16":
+        return Precision(name, device, f"as asked; {measured}")
+    if gain < GAIN:
+        return Precision("float32", device, f"{measured}, and {GAIN} × as fast is asked of it")
+    return Precision("bfloat16", device, measured)
+
+
+def may_gain(cpu: Mapping[str, Any]) -> bool:
+    """Whether bfloat16 may be faster than float32: an x86 without instructions for it spares itself the trial."""
+    return cpu.get("architecture") != "x86_64" or bool(cpu.get("avx512_bf16") or cpu.get("amx_bf16"))
+
+
+def tried(width: int, trial: str, patience: float) -> float | str:
+    """How many times as fast as float32 bfloat16 is, or a clause that says how the trial of it failed."""
+    command = [sys.executable, "-P", "-c", trial, str(width), str(torch.get_num_threads())]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=patience
+        )
+    except subprocess.TimeoutExpired:
+        return f"a trial of bfloat16 did not end within {patience:g} s"
+    if done.returncode < 0:
+        return f"a trial of bfloat16 died of {signal_name(-done.returncode)}"
+    if done.returncode > 0:
+        last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        return f"a trial of bfloat16 failed ({last})"
+    try:
+        gain = float(done.stdout.split()[-1])
+    except (IndexError, ValueError):
+        gain = 0.0
+    return gain if gain > 0 else "a trial of bfloat16 ended without a result"
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
