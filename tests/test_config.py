@@ -260,7 +260,7 @@ def test_a_recipe_is_read(tmp_path: Path):
 
 def test_a_recipe_that_does_not_exist_is_told(tmp_path: Path):
     path = tmp_path / "none.toml"
-    assert told_of(path) == f"{path} does not exist: give the path of a recipe, such as recipes/base.toml"
+    assert told_of(path) == f"{path} does not exist: give the path of a recipe, such as recipes/laptop.toml"
 
 
 def test_a_recipe_that_is_a_folder_is_told(tmp_path: Path):

@@ -27,7 +27,7 @@ def parameters(recipe: Settings) -> int:
 
 
 def test_there_are_recipes():
-    assert {"base.toml", "big.toml"} <= {path.name for path in RECIPES}
+    assert {"wmt14-base.toml", "wmt14-big.toml"} <= {path.name for path in RECIPES}
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
@@ -40,7 +40,7 @@ def test_every_recipe_opens_with_a_comment_that_says_what_it_is_for(path: Path):
     assert path.read_text(encoding="utf-8").startswith("# ")
 
 
-@pytest.mark.parametrize(("name", "millions"), [("base.toml", 63.1), ("big.toml", 214.2)])
+@pytest.mark.parametrize(("name", "millions"), [("wmt14-base.toml", 63.1), ("wmt14-big.toml", 214.2)])
 def test_the_paper_s_models_have_the_paper_s_sizes(name: str, millions: float):
     """Table 3 rounds them to 65 and 213 million; these are the counts at a vocabulary of exactly 37,000."""
     recipe = settings(name)
@@ -49,7 +49,7 @@ def test_the_paper_s_models_have_the_paper_s_sizes(name: str, millions: float):
 
 
 def test_base_is_the_base_model_of_the_paper():
-    recipe = settings("base.toml")
+    recipe = settings("wmt14-base.toml")
     model, train, decode = recipe.model, recipe.train, recipe.decode
     assert (model.layers, model.decoder_layers, model.width, model.hidden, model.heads) == (6, 6, 512, 2048, 8)
     assert (model.norm, model.activation, model.tied) == ("post", "relu", "all")
@@ -62,7 +62,7 @@ def test_base_is_the_base_model_of_the_paper():
 
 
 def test_big_is_base_with_the_paper_s_changes():
-    base, big = settings("base.toml"), settings("big.toml")
+    base, big = settings("wmt14-base.toml"), settings("wmt14-big.toml")
     changed = {"width": 1024, "hidden": 4096, "heads": 16, "dropout": 0.3}
     assert big.model == base.model.model_copy(update=changed)
     changed = {"steps": 300_000, "average": 20, "validate_every": 600}

@@ -138,6 +138,7 @@ class TrainConfig(Config):
     average: Count = 1  # checkpoints whose mean becomes the model
     average_of: Literal["last", "best"] = "last"  # those up to the best one, or the best ones
     log_every: Count = 50  # steps between lines of metrics.jsonl
+    tensorboard: bool = False  # write the same figures for TensorBoard, too; needs the extra of that name
     seed: Whole = 1
 
     @model_validator(mode="after")
@@ -192,7 +193,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
             raise ValueError("there are no sections in it")
         return given
     except FileNotFoundError:
-        raise ConfigError(f"{path} does not exist: give the path of a recipe, such as recipes/base.toml") from None
+        raise ConfigError(f"{path} does not exist: give the path of a recipe, such as recipes/laptop.toml") from None
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read as a recipe: {error.strerror}; give the path of a TOML file"

@@ -81,7 +81,7 @@ def test_a_setting_that_is_none(corpus, assignment, sentence):
 
 def test_a_recipe_that_is_none(corpus):
     assert train(corpus, "mine.toml") == (
-        "regard: mine.toml does not exist: give the path of a recipe, such as recipes/base.toml\n"
+        "regard: mine.toml does not exist: give the path of a recipe, such as recipes/laptop.toml\n"
     )
     (corpus / "mine.toml").write_text("[model\nwidth = 3")
     assert train(corpus, "mine.toml").startswith("regard: mine.toml is not valid TOML: ")

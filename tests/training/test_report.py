@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 
+import pytest
 from rich.console import Console
 
+from regard.errors import ConfigError
 from regard.training.learner import Step
 from regard.training.report import Report
 
@@ -40,6 +43,29 @@ def test_elsewhere_there_are_plain_lines_and_nothing_moves(tmp_path):
     assert lines[2] == "    a [red]cat[/red]  →  un chat", "text is text, never markup"
     assert "\x1b" not in text
     assert "\r" not in text
+
+
+def test_tensorboard_reads_the_same_figures(tmp_path):
+    """With TensorBoard's own reader."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with Report(tmp_path / "metrics.jsonl", steps=40, tensorboard=True) as report:
+        report.learned(2, Step(surprise=12.0, tokens=6, gradient=0.5))
+        report.line(2, rate=0.001, gradient=0.5)
+        report.validation(2, {"loss": 2.5}, [])
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert [(each.step, each.value) for each in events.Scalars("loss")] == [(2, 2.0)]
+    assert [(each.step, each.value) for each in events.Scalars("valid_loss")] == [(2, 2.5)]
+
+
+def test_without_tensorboard_asking_for_it_is_told(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
+    with pytest.raises(ConfigError) as error:
+        Report(tmp_path / "metrics.jsonl", steps=40, tensorboard=True)
+    assert str(error.value) == (
+        "train.tensorboard=true needs the package tensorboard: pip install 'regard[tensorboard]'"
+    )
 
 
 def test_metrics_are_written_either_way(tmp_path):

@@ -47,7 +47,7 @@ def fit(
     valid_examples = [Example(run.encode_source(p.source, p.to), run.encode_target(p.target)) for p in valid]
     batches = endless(corpus, settings.batch_tokens, settings.seed, progress.place)
 
-    with Report(folder / "metrics.jsonl", settings.steps, progress.step) as report:
+    with Report(folder / "metrics.jsonl", settings.steps, progress.step, tensorboard=settings.tensorboard) as report:
         while progress.step < (settings.until or settings.steps):
             progress.step += 1
             rate = learning_rate(progress.step, settings, run.settings.model.width)

@@ -6,13 +6,17 @@ import json
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from regard.errors import ConfigError
 from regard.training.evaluate import perplexity
 from regard.training.learner import Step
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard.writer import SummaryWriter
 
 
 def say(text: str) -> None:
@@ -20,12 +24,26 @@ def say(text: str) -> None:
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
+def board(folder: Path) -> SummaryWriter:
+    """Where TensorBoard reads the same figures: events files beside metrics.jsonl."""
+    try:
+        from torch.utils.tensorboard.writer import SummaryWriter
+    except ImportError:
+        raise ConfigError(
+            "train.tensorboard=true needs the package tensorboard: pip install 'regard[tensorboard]'"
+        ) from None
+    return SummaryWriter(str(folder))
+
+
 class Report:
     """Counts tokens and time between two lines; a context, so that the bar is taken down and the file closed."""
 
-    def __init__(self, metrics: Path, steps: int, done: int = 0, console: Console | None = None):
+    def __init__(
+        self, metrics: Path, steps: int, done: int = 0, console: Console | None = None, tensorboard: bool = False
+    ):
         self.console = console or Console(stderr=True, highlight=False)
         self.file = metrics.open("a", encoding="utf-8")
+        self.board = board(metrics.parent) if tensorboard else None
         self.steps = steps
         self.bar = Progress(
             TextColumn("training"),
@@ -52,6 +70,8 @@ class Report:
     ) -> None:
         self.bar.stop()
         self.file.close()
+        if self.board:
+            self.board.close()
 
     def learned(self, number: int, step: Step) -> None:
         """After every step."""
@@ -82,6 +102,10 @@ class Report:
     def say(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True)
 
-    def write(self, **figures: Any) -> None:
-        self.file.write(json.dumps({**figures, "seconds": round(time.perf_counter() - self.began, 1)}) + "\n")
+    def write(self, step: int, **figures: Any) -> None:
+        line = {"step": step, **figures, "seconds": round(time.perf_counter() - self.began, 1)}
+        self.file.write(json.dumps(line) + "\n")
         self.file.flush()
+        if self.board:
+            for name, value in figures.items():
+                self.board.add_scalar(name, value, step)
