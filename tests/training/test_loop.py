@@ -57,7 +57,7 @@ def test_the_same_seed_is_the_same_run_and_another_seed_another(tmp_path):
     "how",
     [
         pytest.param({}, id="adamw"),
-        pytest.param({"optimizer": "muon"}, id="muon"),
+        pytest.param({"optimizer": "muon", "start": "neighbours"}, id="muon"),
         pytest.param({"ema": 0.8}, id="ema"),
         pytest.param({"sampling": 0.3, "batch_tokens": 600}, id="sampling"),
         pytest.param({"r_drop": 2.0, "accumulate": 2}, id="r-drop"),

@@ -33,6 +33,7 @@ from regard.training.learner import Learner
 from regard.training.loop import fit
 from regard.training.report import say
 from regard.training.score import Score, score
+from regard.training.start import start_from_neighbours
 
 SCORED = 1000  # validation sentences that the finished run is scored on, at most
 
@@ -89,6 +90,8 @@ def train_pairs_into(
     say(f"computing in {how.name}: {how.why}")
 
     corpus, held_out = epochs(run, pairs), directed(valid, settings.data)
+    if settings.train.start == "neighbours" and not resume:
+        start_from_neighbours(run.model, corpus(0))
     if deadline:
         estimated = deadline.estimate(settings.train, seconds_of_a_step(run, corpus, how))
         run.settings = run.settings.model_copy(update={"train": estimated})
