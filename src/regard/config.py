@@ -142,6 +142,13 @@ class TrainConfig(Config):
     tensorboard: bool = False  # write the same figures for TensorBoard, too; needs the extra of that name
     seed: Whole = 1
 
+    @model_validator(mode="before")
+    @classmethod
+    def a_short_training_warms_up_shortly(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and isinstance(given.get("steps"), int) and "warmup" not in given:
+            return {**given, "warmup": min(cls.model_fields["warmup"].default, max(0, given["steps"]) // 10)}
+        return given
+
     @model_validator(mode="after")
     def warmup_fits(self) -> Self:
         if self.warmup > self.steps:

@@ -34,6 +34,7 @@ from regard.training.loop import fit
 from regard.training.report import say
 from regard.training.score import Score, score
 from regard.training.start import start_from_neighbours
+from regard.training.suited import suit
 
 SCORED = 1000  # validation sentences that the finished run is scored on, at most
 
@@ -49,15 +50,18 @@ def train(
 ) -> Run:
     """Train a run from the files that `settings` names, and leave it in the folder `out`.
 
-    Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}. With a
-    time, such as "20m", the whole takes so long, and the number of steps is what fits into it.
+    Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}; what they
+    leave open is chosen to suit the corpus, the machine and the time. A whole `Settings` object is taken as it is. With
+    a time, such as "20m", the whole takes so long, and the number of steps is what fits into it.
     """
     deadline = Deadline(seconds_in(time)) if time else None
-    if not isinstance(settings, Settings):
-        settings = validate(Settings, settings, "settings")
+    whole = isinstance(settings, Settings)
+    settings = settings if isinstance(settings, Settings) else validate(Settings, settings, "settings")
     if resume:
         settings = as_it_was(settings, Path(out))
     train_pairs, valid_pairs = read_corpus(settings)
+    if not (whole or resume):
+        settings = suit(settings, train_pairs, deadline.left if deadline else None)
     how: dict[str, Any] = {"deadline": deadline, "on": on, "resume": resume, "overwrite": overwrite}
     return train_pairs_into(out, settings, train_pairs, valid_pairs, **how)
 
@@ -86,7 +90,10 @@ def train_pairs_into(
     settings = resolved(settings, *tokenizers, how)
     run = Run(settings, *tokenizers, build(settings.model).to(chosen), folder)
     run.save_description(folder)
-    say(f"{run.size:,} parameters, {settings.model.target_vocabulary:,} pieces, on {chosen}")
+    say(
+        f"{settings.model.layers} + {settings.model.decoder_layers} layers of width {settings.model.width}, "
+        f"{run.size:,} parameters, {settings.model.target_vocabulary:,} pieces, on {chosen}"
+    )
     say(f"computing in {how.name}: {how.why}")
 
     corpus, held_out = epochs(run, pairs), directed(valid, settings.data)

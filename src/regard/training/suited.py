@@ -1,0 +1,86 @@
+"""Settings that suit a corpus, a machine and a time, for whoever names no recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.config import Settings, validate
+from regard.data.corpus import Pair
+
+
+class Network(NamedTuple):
+    """A size, from how many sentence pairs on it is worth it, and how often it should see each of them."""
+
+    pairs: int
+    epochs: int
+    vocabulary: int
+    batch: int
+    sizes: dict[str, int]
+
+    def work(self, tokens: float) -> float:
+        """Floating-point operations of learning from so many target tokens: 6 for each number in a matrix."""
+        width, hidden, layers = self.sizes["width"], self.sizes["hidden"], self.sizes["layers"]
+        matrices = layers * (12 * width**2 + 4 * width * hidden) + width * self.vocabulary
+        return 6 * matrices * tokens
+
+
+NETWORKS = (
+    Network(0, 12, 4000, 1024, {"width": 128, "hidden": 512, "heads": 4, "layers": 3, "decoder_layers": 3}),
+    Network(200_000, 8, 8000, 4096, {"width": 256, "hidden": 1024, "heads": 4, "layers": 4, "decoder_layers": 4}),
+    Network(1_000_000, 5, 16_000, 8192, {"width": 512, "hidden": 2048, "heads": 8, "layers": 6, "decoder_layers": 6}),
+)
+EFFICIENCY = 0.5  # of what the machine multiplies in a second, that training makes use of
+CHARACTERS = 3.5  # in a token, about
+FEWEST = 1000  # steps
+LEARNING = {  # measured on Multi30k, docs/recipes.md
+    "optimizer": "muon",
+    "learning_rate": 4e-3,
+    "schedule": "stable",
+    "start": "neighbours",
+}
+
+
+def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None) -> Settings:
+    """The settings, with what they leave open filled in for these pairs; with a time, for what can be done in it."""
+    tokens = sum(len(pair.target) for pair in pairs) / CHARACTERS + len(pairs)
+    network = [each for each in NETWORKS if len(pairs) >= each.pairs][-1]
+    epochs = float(network.epochs)
+    if seconds is not None:
+        power = EFFICIENCY * seconds * operations_a_second()
+        while network is not NETWORKS[0] and power < network.work(network.epochs / 2 * tokens):
+            network = NETWORKS[NETWORKS.index(network) - 1]
+        epochs = power / network.work(tokens)
+    given = settings.train.model_dump(include=settings.train.model_fields_set)
+    batch = given.get("batch_tokens", network.batch)
+    steps = given.get("steps", max(FEWEST, round(epochs * tokens / batch)))
+    often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+    return filled(
+        settings,
+        tokenizer={"size": network.vocabulary},
+        model={**network.sizes, "norm": "pre", "dropout": 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3},
+        train={**LEARNING, **often, "batch_tokens": batch},
+    )
+
+
+def filled(settings: Settings, **sections: dict[str, Any]) -> Settings:
+    """The settings with these values, but for those that were given."""
+    whole = settings.model_dump()
+    for name, values in sections.items():
+        section = getattr(settings, name)
+        whole[name] |= values | section.model_dump(include=section.model_fields_set)
+    return validate(Settings, whole, "settings")
+
+
+def operations_a_second(size: int = 512, measured: float = 0.3) -> float:
+    """What the machine multiplies in a second: the best of matmuls of two square matrices."""
+    a, b = torch.rand(size, size), torch.rand(size, size)
+    best, until = 0.0, perf_counter() + measured
+    while perf_counter() < until:
+        began = perf_counter()
+        torch.mm(a, b)
+        best = max(best, 2 * size**3 / (perf_counter() - began))
+    return best
