@@ -1,0 +1,106 @@
+"""What each setting does for quality at a fixed time: one change at a time, on Multi30k, English → German.
+
+    .venv/bin/python benchmarks/ablation.py --time 10m --out runs/ablation
+
+Every variant is the recipe laptop.toml with the changes that its name stands for, trained for the same time on the same
+machine, one after the other, chosen on the validation set and then scored on the test set of 2016 with beam 5. The
+baseline runs with three seeds, which shows how much of a difference is luck. What is done already is not done again:
+results.jsonl in the output folder has a line for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import regard
+from regard.config import Settings, override, read_recipe, validate
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
+
+VARIANTS: dict[str, list[str]] = {
+    "baseline": [],
+    "baseline, seed 2": ["train.seed=2"],
+    "baseline, seed 3": ["train.seed=3"],
+    "AdamW": ["train.optimizer=adamw"],
+    "random start": ["train.start=random"],
+    "post-norm": ["model.norm=post", "train.learning_rate=2e-3"],
+    "batches of 4,096": ["train.batch_tokens=4096"],
+    "learning rate halved": ["train.learning_rate=2e-3"],
+    "cosine": ["train.schedule=cosine"],
+    "8,000 pieces": ["tokenizer.size=8000"],
+    "BPE": ["tokenizer.kind=bpe"],
+    "sampled subwords": ["tokenizer.sampling=0.2"],
+    "dropout 0.3": ["model.dropout=0.3"],
+    "no label smoothing": ["train.label_smoothing=0"],
+    "R-Drop": ["train.r_drop=3"],
+    "untied": ["model.tied=none"],
+    "wider": ["model.width=192", "model.hidden=768"],
+    "deep encoder": ["model.layers=5", "model.decoder_layers=2"],
+    "running mean": ["train.ema=0.995"],
+    "both ways": ["data.both_ways=true"],
+}
+
+
+def settings(changes: list[str]) -> Settings:
+    files = {
+        "source": DATA / "train.en.gz",
+        "target": DATA / "train.de.gz",
+        "valid_source": DATA / "val.en.gz",
+        "valid_target": DATA / "val.de.gz",
+    }
+    recipe: dict[str, Any] = read_recipe(ROOT / "recipes" / "laptop.toml")
+    recipe["data"] = {**{key: str(path) for key, path in files.items()}, "languages": ["en", "de"]}
+    return validate(Settings, override(recipe, changes), "ablation")
+
+
+def measure(name: str, limit: str, out: Path) -> dict[str, Any]:
+    began = time.perf_counter()
+    chosen = settings(VARIANTS[name])
+    run = regard.train(chosen, out / name.replace(" ", "-").replace(",", ""), time=limit, overwrite=True)
+    seconds = time.perf_counter() - began
+    to = "de" if chosen.data.both_ways else None
+    files = [[DATA / f"{part}.{side}.gz" for side in ("en", "de")] for part in ("val", "test_2016_flickr")]
+    valid, test = (regard.evaluate(run, *each, to) for each in files)
+    return {
+        "name": name,
+        "changes": VARIANTS[name],
+        "time": limit,
+        "seconds": round(seconds),
+        "steps": run.settings.train.steps,
+        "valid": round(valid.bleu.score, 2),
+        "test": round(test.bleu.score, 2),
+        "chrf": round(test.chrf.score, 2),
+        "signature": test.bleu.signature,
+        "machine": platform.processor() or platform.machine(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--time", default="10m")
+    parser.add_argument("--out", type=Path, default=Path("runs/ablation"))
+    parser.add_argument("--variants", nargs="*", default=list(VARIANTS), metavar="NAME")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    results = given.out / "results.jsonl"
+    done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    for name in given.variants:
+        if not any((each["name"], each["time"]) == (name, given.time) for each in done):
+            done.append(measure(name, given.time, given.out))
+            with results.open("a") as file:
+                file.write(json.dumps(done[-1]) + "\n")
+    print("| | validation BLEU | test 2016 BLEU | chrF | steps |\n|---|---|---|---|---|")
+    for each in done:
+        print(f"| {each['name']} | {each['valid']:.1f} | {each['test']:.1f} | {each['chrf']:.1f} | {each['steps']:,} |")
+
+
+if __name__ == "__main__":
+    main()
