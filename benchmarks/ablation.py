@@ -67,7 +67,7 @@ def measure(name: str, limit: str, out: Path) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     to = "de" if chosen.data.both_ways else None
     files = [[DATA / f"{part}.{side}.gz" for side in ("en", "de")] for part in ("val", "test_2016_flickr")]
-    valid, test = (regard.evaluate(run, *each, to) for each in files)
+    valid, test = (regard.evaluate(run, source, target, to) for source, target in files)
     return {
         "name": name,
         "changes": VARIANTS[name],
