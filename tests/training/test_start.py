@@ -10,7 +10,8 @@ import torch
 from regard.config import TranslatorConfig
 from regard.data.batch import Example
 from regard.model.translator import Translator
-from regard.training.start import largest, neighbours, start_from_neighbours
+from regard.training import start
+from regard.training.start import enough, largest, neighbours, start_from_neighbours
 
 WORDS = 40
 
@@ -39,6 +40,13 @@ def test_the_vectors_are_those_of_the_largest_eigenvalues():
     values, vectors = torch.linalg.eigh(graph.double())
     top = vectors[:, -7:] * values[-7:].clamp(min=0).sqrt()
     torch.testing.assert_close((found @ found.T).double(), top @ top.T, atol=0.05, rtol=0.05)
+
+
+def test_long_sentences_are_counted_only_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(start, "MEETINGS", 50)
+    examples = [Example([1, 2, 3], [4, 5, 6, 7])] * 20  # 12 meetings each
+    assert len(enough(examples)) == 4
+    assert len(enough([Example(list(range(100)), list(range(100)))] * 3)) == 1
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])

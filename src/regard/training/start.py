@@ -22,7 +22,7 @@ from torch import Tensor
 from regard.data.batch import Example
 from regard.model.translator import Translator
 
-PAIRS = 50_000  # sentence pairs that are counted, at most
+MEETINGS = 20_000_000  # of a source and a target word, that are counted, at most; sentences of 20 words have 400
 WORDS = 8192  # ids that get a vector, at most, the commonest: every two of them are a number in W
 LEAST = 2  # times that two words must have met
 SHIFT = 1.0  # what is taken off each PMI: what meets hardly more often than by chance says nothing
@@ -36,10 +36,16 @@ def start_from_neighbours(model: Translator, examples: Sequence[Example]) -> Non
         each.table.weight for each in (model.source_embedding, model.target_embedding, model.output)
     )
     apart = 0 if source is target else len(source)  # with two vocabularies, target ids are counted on from the source's
-    vectors = neighbours(examples[:PAIRS], apart + len(target), apart, source.size(1))
+    vectors = neighbours(enough(examples), apart + len(target), apart, source.size(1))
     for table, rows in ((source, vectors[: len(source)]), (target, vectors[apart:]), (output, vectors[apart:])):
         known = rows.any(dim=1)
         table[known] = rows[known].to(table.device)
+
+
+def enough(examples: Sequence[Example]) -> Sequence[Example]:
+    """The first of them, of which not too many meetings are to be counted."""
+    meetings = np.cumsum([len(each.source) * len(each.target) for each in examples])
+    return examples[: max(1, int(np.searchsorted(meetings, MEETINGS)))]
 
 
 def neighbours(examples: Sequence[Example], size: int, apart: int, width: int) -> Tensor:

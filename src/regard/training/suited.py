@@ -36,6 +36,7 @@ NETWORKS = (
 EFFICIENCY = 0.5  # of what the machine multiplies in a second, that training makes use of
 CHARACTERS = 3.5  # in a token, about
 FEWEST = 1000  # steps
+QUICKLY = 100_000  # sentences that the tokenizer learns from where time is short
 LEARNING = {  # measured on Multi30k, docs/recipes.md
     "optimizer": "muon",
     "learning_rate": 4e-3,
@@ -60,7 +61,7 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
     often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
     return filled(
         settings,
-        tokenizer={"size": network.vocabulary},
+        tokenizer={"size": network.vocabulary, "learn_from": 1_000_000 if seconds is None else QUICKLY},
         model={**network.sizes, "norm": "pre", "dropout": 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3},
         train={**LEARNING, **often, "batch_tokens": batch},
     )
