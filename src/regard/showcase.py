@@ -29,7 +29,7 @@ from regard.training.score import Score, score
 from regard.training.train import train_pairs_into
 
 ENGLISH, FRENCH = "en", "fr"
-TRAIN, VALID, TEST = 120_000, 400, 1000  # phrases of each part
+TRAIN, VALID, TEST = 100_000, 200, 1000  # phrases of each part
 CONTRASTS = 200  # minimal pairs of the validation and of the test part
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -37,13 +37,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
     "model": {"width": 128, "hidden": 512, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
-        "steps": 3600,
+        "steps": 1800,
         "batch_tokens": 1024,
+        "start": "neighbours",
+        "optimizer": "muon",
         "schedule": "cosine",
-        "warmup": 200,
-        "learning_rate": 2e-3,
+        "warmup": 90,
+        "learning_rate": 4e-3,
         "label_smoothing": 0.05,
-        "validate_every": 1200,
+        "validate_every": 600,
     },
 }
 
