@@ -41,6 +41,7 @@ def test_a_run_folder_has_format_1_and_these_files(counting):
         "README.md",
         "checkpoints",
         "config.json",
+        "curve.png",
         "metrics.jsonl",
         "model.safetensors",
         "tokenizer.model",

@@ -4,7 +4,7 @@ config.json         every setting, resolved, with the folder's format number
 model.safetensors   the parameters
 tokenizer.model     one vocabulary for both sides, or source.model and target.model
 README.md           the model card
-metrics.jsonl       what was measured while it trained
+metrics.jsonl       what was measured while it trained, and curve.png, its picture
 checkpoints/        what training can be taken up from
 """
 

@@ -35,7 +35,7 @@ CONTRASTS = 200  # minimal pairs of the validation and of the test part
 SETTINGS: dict[str, dict[str, Any]] = {
     "data": {"source": "the embedded phrasebook", "languages": (ENGLISH, FRENCH), "both_ways": True},
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
-    "model": {"width": 128, "hidden": 512, "heads": 8, "layers": 2, "dropout": 0.1},
+    "model": {"width": 128, "hidden": 256, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
         "steps": 1800,
         "batch_tokens": 1024,

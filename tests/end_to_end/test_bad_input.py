@@ -84,7 +84,7 @@ def test_a_recipe_that_is_none(corpus):
         "regard: mine.toml does not exist: give the path of a recipe, such as recipes/laptop.toml\n"
     )
     (corpus / "mine.toml").write_text("[model\nwidth = 3")
-    assert train(corpus, "mine.toml").startswith("regard: mine.toml is not valid TOML: ")
+    assert train(corpus, "mine.toml").startswith("regard: mine.toml is not a recipe in TOML: ")
     (corpus / "mine.toml").write_text("[train]\nstep = 3")
     assert train(corpus, "mine.toml") == "regard: settings: train.step is no setting; did you mean train.steps?\n"
 

@@ -56,7 +56,7 @@ class ProjectedLoss(torch.autograd.Function):
         total, surprise = matrix.new_zeros(()), matrix.new_zeros(())
         mean_row = matrix.mean(0)  # its logit is the mean of all logits
         for x, label, to_x in zip(states.split(ROWS, 1), labels.split(ROWS), to_states.split(ROWS, 1), strict=True):
-            logits = (x @ matrix.T).float()  # (P, R, V)
+            logits = (x @ matrix.T).to(matrix.dtype)  # (P, R, V)
             at_label = label.expand(passes, -1).unsqueeze(-1)  # (P, R, 1)
             of_label = logits.gather(-1, at_label).squeeze(-1)
             top = logits.amax(-1)
@@ -75,7 +75,7 @@ class ProjectedLoss(torch.autograd.Function):
             if learning:
                 gradient.scatter_add_(-1, at_label, torch.full_like(at_label, smoothing - 1, dtype=p.dtype))
                 to_x.copy_(gradient @ matrix)
-                to_matrix.addmm_(gradient.flatten(0, 1).T, x.flatten(0, 1).float())
+                to_matrix.addmm_(gradient.flatten(0, 1).T, x.flatten(0, 1).to(matrix.dtype))
         if smoothing:  # ε / V of every label, subtracted once for all rows
             to_states -= smoothing * mean_row
             to_matrix -= smoothing / vocabulary * states.sum((0, 1))

@@ -42,8 +42,8 @@ class Report:
         self, metrics: Path, steps: int, done: int = 0, console: Console | None = None, tensorboard: bool = False
     ):
         self.console = console or Console(stderr=True, highlight=False)
-        self.file = metrics.open("a", encoding="utf-8")
         self.board = board(metrics.parent) if tensorboard else None
+        self.file = metrics.open("a", encoding="utf-8")
         self.steps = steps
         self.bar = Progress(
             TextColumn("training"),
