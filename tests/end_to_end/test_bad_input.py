@@ -86,7 +86,7 @@ def test_a_recipe_that_is_none(corpus):
     (corpus / "mine.toml").write_text("[model\nwidth = 3")
     assert train(corpus, "mine.toml").startswith("regard: mine.toml is not a recipe in TOML: ")
     (corpus / "mine.toml").write_text("[train]\nstep = 3")
-    assert train(corpus, "mine.toml") == "regard: settings: train.step is no setting; did you mean train.steps?\n"
+    assert train(corpus, "mine.toml") == "regard: mine.toml: train.step is no setting; did you mean train.steps?\n"
 
 
 def test_half_a_corpus_is_wrong_usage(corpus):
