@@ -35,13 +35,11 @@ def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, 
     ]
     if score:
         how = f"on {score.sentences:,} validation sentences, beam {settings.decode.beam}"
-        lines += [
-            f"| BLEU | {score.bleu:.2f} {how}; `{score.signatures['bleu']}` |",
-            f"| chrF | {score.chrf:.2f} {how}; `{score.signatures['chrf']}` |",
-        ]
+        lines += [f"| BLEU | {score.bleu:.2f} {how} |", f"| chrF | {score.chrf:.2f} {how} |"]
     lines += [
         "| licence | that of the training data |",
         "",
+        *([f"BLEU `{score.signatures['bleu']}`, chrF `{score.signatures['chrf']}`", ""] if score else []),
         f"![loss, quality and learning rate over the steps]({CURVE})",
         "",
         "```sh",
