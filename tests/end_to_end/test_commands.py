@@ -124,6 +124,7 @@ def test_a_closed_pipe_and_an_interrupt_end_quietly(counting):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
     ) as process:
         assert process.stdin
         assert process.stdout
