@@ -174,6 +174,12 @@ def test_a_run_made_within_a_time_can_be_repeated_from_its_config_to_the_last_bi
     assert (tmp_path / "timed" / "curve.png").stat().st_size > 5000
 
 
+def test_a_time_for_a_run_that_is_taken_up_is_refused(files, tmp_path):
+    done = call("train", files["tsv"], "--time", "5s", "--resume", "--out", tmp_path / "run")
+    expected = "regard: --time and --resume do not go together: a run that is taken up has its number of steps\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+
+
 def test_a_time_that_is_none_is_refused(files, tmp_path):
     done = call("train", files["tsv"], "--time", "soon", "--out", tmp_path / "run")
     assert (done.returncode, done.stderr) == (1, "regard: --time soon is not a time: write 90s, 20m or 1h30m\n")

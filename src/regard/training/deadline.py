@@ -60,12 +60,12 @@ class Deadline:
         """Seconds until training should end."""
         return self.at - self.scoring - self.clock()
 
-    def keep(self, settings: TrainConfig, step: int, first: int = 0) -> TrainConfig:
+    def keep(self, settings: TrainConfig, step: int) -> TrainConfig:
         """The settings after a step: with the number of steps, once the rate must fall; with the end, if time is up."""
         taken, left = self.clock() - self.begun, self.left
         if not self.fixed and taken >= (1 - settings.decay) * (taken + left):
             self.fixed = True
-            rest = max(1, round(left / taken * (step - first)))
+            rest = max(1, round(left / taken * step))
             return settings.model_copy(update={"steps": step + rest, "decay": rest / (step + rest)})
         if left < -SPARE * self.seconds and step < settings.steps:
             return settings.model_copy(update={"until": step})

@@ -55,6 +55,8 @@ def train(
     a time, such as "20m", the whole takes so long, and the number of steps is what fits into it.
     """
     deadline = Deadline(seconds_in(time)) if time else None
+    if deadline and resume:
+        raise ConfigError("--time and --resume do not go together: a run that is taken up has its number of steps")
     whole = isinstance(settings, Settings)
     settings = settings if isinstance(settings, Settings) else validate(Settings, settings, "settings")
     if resume:
@@ -102,6 +104,7 @@ def train_pairs_into(
     if deadline:
         estimated = deadline.estimate(settings.train, seconds_of_a_step(run, corpus, how))
         run.settings = run.settings.model_copy(update={"train": estimated})
+        run.save_description(folder)
     progress = fit(run, folder, corpus, held_out, resume, precision=how, deadline=deadline)
     run.save(folder)
     score = score_at_the_end(run, held_out)
