@@ -32,14 +32,15 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.config import TranslatorConfig
+from regard.config import TrainConfig, TranslatorConfig
 from regard.data.batch import Batch, Example, collate, grouped
 from regard.data.corpus import read_pairs
 from regard.model.translator import Translator
+from regard.precision import choose
 from regard.tokens.text import EOS, TextTokenizer
-from regard.training.objective import translation
+from regard.training.learner import Learner
 
 DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -48,25 +49,20 @@ VOCABULARY, BUDGET = 8000, 4096
 MEBI = 2**20
 
 
-class Learner:
-    """The tiny model with its optimizer."""
+def tiny(vocabulary: int = VOCABULARY) -> Learner:
+    """The tiny model, ready to learn."""
+    torch.manual_seed(1)
+    sizes = {"layers": 4, "width": 128, "hidden": 256, "heads": 4}
+    vocabularies = {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}
+    model = Translator(TranslatorConfig.model_validate(sizes | vocabularies))
+    return Learner(model, TrainConfig(), choose("float32", torch.device("cpu"), sizes["width"]))
 
-    def __init__(self, vocabulary: int = VOCABULARY):
-        torch.manual_seed(1)
-        sizes = {"layers": 4, "width": 128, "hidden": 256, "heads": 4}
-        vocabularies = {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}
-        self.model = Translator(TranslatorConfig.model_validate(sizes | vocabularies)).train()
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, fused=True)
 
-    def step(self, batch: Batch) -> float:
-        """Learn from a batch; the seconds that it took."""
-        began = time.perf_counter()
-        loss = translation(self.model, batch, smoothing=0.1)
-        (loss.total / loss.tokens).backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return time.perf_counter() - began
+def seconds_of(learner: Learner, batch: Batch) -> float:
+    """What a step on a batch takes."""
+    began = time.perf_counter()
+    learner.step([batch], rate=1e-4)
+    return time.perf_counter() - began
 
 
 # A point of the first curve, in a process of its own.
@@ -86,9 +82,9 @@ def point(length: int, steps: int, masked: bool) -> Point:
     rows = [
         [[*draw.choices(range(EOS + 1, VOCABULARY), k=length - 1), EOS] for _ in "st"] for _ in range(BUDGET // length)
     ]
-    learner, batch = Learner(), collate([Example(*row) for row in rows])
+    learner, batch = tiny(), collate([Example(*row) for row in rows])
     before = resident()
-    seconds = [learner.step(batch) for _ in range(1 + steps)]
+    seconds = [seconds_of(learner, batch) for _ in range(1 + steps)]
     return Point(median(seconds[1:]), (peak_resident() - before) / MEBI)
 
 
@@ -145,13 +141,13 @@ def read_examples(folder: Path, most: int) -> list[Example]:
 
 
 def epoch(examples: Sequence[Example]) -> Epoch:
-    learner = Learner()
-    learner.step(collate(examples[:16]))
+    learner = tiny()
+    seconds_of(learner, collate(examples[:16]))
     began = time.perf_counter()
     draw = random.Random(1)
     groups = grouped(examples, BUDGET, draw.sample(range(len(examples)), len(examples)))
     draw.shuffle(groups)
-    seconds = [learner.step(collate([examples[i] for i in group])) for group in groups]
+    seconds = [seconds_of(learner, collate([examples[i] for i in group])) for group in groups]
     took = time.perf_counter() - began
     return Epoch(len(groups), took, median(seconds), took - sum(seconds))
 
