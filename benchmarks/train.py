@@ -11,8 +11,8 @@ torch as it is, but brings much that is not needed here, so it stays out of the 
 All train on the same batches of Multi30k, English → German, joint vocabulary of 8,000, batches of 4,096 tokens (padding
 included, on the longer side), in float32, with dropout 0.1 on embedding sums and sublayer outputs and nowhere else,
 label smoothing 0.1, gradients clipped to norm 1, fused AdamW. They take turns step by step in one process, so that
-threads, allocator and a busy neighbour are the same for all; the peak is taken in each round too, and is the best that
-any of several large float32 matmuls reached. Nobody is compiled. What the others are given of the best they have:
+number of threads, allocator (told to keep its pages, as `regard train` tells it) and a busy neighbour are the same for
+all; the peak is taken in each round too, and is the best that any of several large float32 matmuls reached. Nobody is compiled. What the others are given of the best they have:
 
     Marian    sdpa attention, a causal mask that the kernel knows by itself, no cache, logits of wanted positions alone
     torch     batch first, the same causal mask, no weights asked for, no last norm (its layers are post-norm), the
@@ -54,12 +54,15 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard.config import TranslatorConfig
+from regard import precision
+from regard.config import TrainConfig, TranslatorConfig
 from regard.data.batch import Batch, Example, collate, grouped
 from regard.data.corpus import read_pairs
+from regard.memory import keep_pages
 from regard.model.position import sinusoids
 from regard.model.translator import Translator
 from regard.tokens.text import EOS, TextTokenizer
+from regard.training.learner import Learner
 from regard.training.objective import translation
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -302,8 +305,12 @@ def check(sides: dict[str, Side], config: TranslatorConfig, batch: Batch) -> dic
 # Taking turns.
 
 
-def trainer(side: Side) -> Callable[[Batch], None]:
-    """A step of this side, as a training loop takes it."""
+def trainer(side: Side) -> Callable[[Batch], object]:
+    """A step of this side, as a training loop takes it; ours is the one that `regard train` takes."""
+    if isinstance(side, Regard):
+        settings = TrainConfig(label_smoothing=SMOOTHING, clip=CLIP, optimizer="adamw")
+        learner = Learner(side.model, settings, precision.choose("float32", torch.device("cpu"), 1))
+        return lambda batch: learner.step([batch], rate=1e-4)
     optimizer = torch.optim.AdamW(side.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, weight_decay=0, fused=True)
 
     def step(batch: Batch) -> None:
@@ -440,6 +447,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object in the place of tables")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
+    keep_pages()
     logging.disable(logging.WARNING)
     names = [name for name in given.sides.split(",") if installed(name)]
 

@@ -90,7 +90,7 @@ class TranslatorConfig(Config):
     max_positions: Count = 1024  # rows of the learned table; sinusoids know no end
     dropout: Share = 0.1  # of sublayer outputs and embedding sums
     activation_dropout: Share = 0.0  # of the feed-forward's inner layer
-    attention_dropout: Share = 0.0  # of attention weights; the fused kernel on a CPU takes none, so this costs time
+    attention_dropout: Share = 0.0  # of attention weights; the fused kernel takes none, so this costs time
     initial: Literal["xavier", "scaled"] = "xavier"  # scaled: what a sublayer adds starts √(2 · layers) smaller
     tied: Literal["all", "target", "none"] = "all"  # which embeddings share one matrix with the output projection
 

@@ -225,12 +225,13 @@ def test_dropout_acts_on_the_sum_of_embedding_and_position(side: str):
 def test_every_sublayer_is_dropped_out_alike(norm: str):
     """One after each sublayer (two in an encoder's block, three in a decoder's) and one on the embedding sums.
 
-    The activations within the feed-forwards have a share of their own."""
-    model = make(norm=norm, dropout=0.3, activation_dropout=0.2)
+    The activations within the feed-forwards have a share of their own, and so have the weights of every attention."""
+    model = make(norm=norm, dropout=0.3, activation_dropout=0.2, attention_dropout=0.1)
     shares = [module.p for module in model.modules() if isinstance(module, Dropout)]
     assert shares.count(0.3) == 2 * 2 + 4 * 3 + 1
     assert shares.count(0.2) == 2 + 4
-    assert len(shares) == shares.count(0.3) + shares.count(0.2)
+    assert shares.count(0.1) == 2 + 4 * 2
+    assert len(shares) == shares.count(0.3) + shares.count(0.2) + shares.count(0.1)
 
 
 def test_a_scaled_start_makes_what_sublayers_add_smaller_by_the_depth_of_their_stack():

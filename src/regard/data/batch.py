@@ -47,6 +47,11 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         return Batch(*(tensor.to(device) for tensor in vars(self).values()))
 
+    def cut(self, parts: int) -> list[Batch]:
+        """As many batches, or fewer where there are fewer rows, with about as many rows each."""
+        columns = (tensor.tensor_split(min(parts, len(self.source))) for tensor in vars(self).values())
+        return [Batch(*tensors) for tensors in zip(*columns, strict=True)]
+
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)  # (B, longest)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.errors import ConfigError
 from regard.model.cache import Kept
+from regard.model.dropout import Dropout
 
 
 class Attention(nn.Module):
@@ -27,7 +28,7 @@ class Attention(nn.Module):
         if width % heads:
             raise ConfigError(f"width={width} does not split into heads={heads}: make width a multiple of heads")
         self.heads = heads
-        self.dropout = dropout
+        self.dropout = Dropout(dropout)
         self.qkv = nn.Linear(width, 3 * width)  # one matmul for the three; a memory uses its last two thirds
         self.output = nn.Linear(width, width)
         for matrix in self.qkv.weight.chunk(3):  # three matrices in one: each starts as if it stood alone
@@ -41,8 +42,10 @@ class Attention(nn.Module):
     ) -> Tensor:
         """x (B, T, D) looks at memory (B, S, D), or at itself; mask broadcasts to (B, H, T, S), True may look."""
         q, k, v = self.project(x, memory, kept)
-        dropout = self.dropout if self.training else 0.0
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, d)
+        if self.training and self.dropout.p:  # the fused kernel on a CPU drops no weights
+            heads = self.dropout(attention_weights(q, k, mask)) @ v  # (B, H, T, d)
+        else:
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return self.output(heads.transpose(1, 2).flatten(2))  # (B, T, D)
 
     def weights(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> Tensor:

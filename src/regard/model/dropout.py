@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -50,7 +53,26 @@ class Dropped(torch.autograd.Function):
         return (gradients[0] * keep).mul_(ctx.scale), None
 
 
+class Source(threading.local):
+    """Where this thread draws from: a generator of its own, or torch's."""
+
+    generator: torch.Generator | None = None
+
+
+SOURCE = Source()
+
+
+@contextmanager
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Within, this thread's dropout draws from the generator, so that other threads' draws do not change it."""
+    SOURCE.generator = generator
+    try:
+        yield
+    finally:
+        SOURCE.generator = None
+
+
 def random_bytes(count: int) -> Tensor:
-    """As many uniform bytes, eight from each draw of torch's generator."""
-    draws = torch.empty(-(-count // 8), dtype=torch.int64).random_(-(2**63), None)
+    """As many uniform bytes, eight from each draw."""
+    draws = torch.empty(-(-count // 8), dtype=torch.int64).random_(-(2**63), None, generator=SOURCE.generator)
     return draws.view(torch.uint8)[:count]

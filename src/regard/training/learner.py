@@ -14,6 +14,7 @@ from regard.data.batch import Batch
 from regard.model import parameters
 from regard.model.translator import Translator
 from regard.precision import Precision
+from regard.training.crew import Crew
 from regard.training.objective import translation
 from regard.training.optimizer import optimizers_of
 
@@ -26,24 +27,38 @@ class Step(NamedTuple):
     gradient: float  # its norm, before clipping
 
 
+def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor | None]) -> None:
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if gradient is not None:
+            parameter.grad = gradient if parameter.grad is None else parameter.grad.add_(gradient)
+
+
 class Learner:
     def __init__(self, model: Translator, settings: TrainConfig, precision: Precision):
         self.model, self.settings, self.precision = model, settings, precision
         self.optimizers = optimizers_of(model, settings)
         self.scaler = precision.scaler()
+        self.crew = Crew(precision.device)
         self.mean = {name: p.detach().clone() for name, p in model.named_parameters()} if settings.ema else {}
         self.steps = 0
 
     def step(self, batches: Sequence[Batch], rate: float) -> Step:
         """One step by the gradient over all tokens of the batches."""
         self.model.train()
+        learned = [p for p in self.model.parameters() if p.requires_grad]
         tokens = sum(batch.tokens for batch in batches)
         surprise = 0.0
-        for batch in batches:
+
+        def differentiate(part: Batch) -> tuple[float, Sequence[Tensor | None]]:
             with self.precision.autocast():
-                loss = translation(self.model, batch, self.settings.label_smoothing, self.settings.r_drop)
-            self.scaler.scale(loss.total / tokens).backward()
-            surprise += loss.surprise.item()
+                loss = translation(self.model, part, self.settings.label_smoothing, self.settings.r_drop)
+            share = self.scaler.scale(loss.total / tokens)
+            return loss.surprise.item(), torch.autograd.grad(share, learned, allow_unused=True)
+
+        for batch in batches:
+            for missed, gradients in self.crew.each(differentiate, self.crew.cut(batch)):
+                surprise += missed
+                add_gradients(learned, gradients)
         for optimizer in self.optimizers:
             self.scaler.unscale_(optimizer)
         gradient = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or torch.inf).item()

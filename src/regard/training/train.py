@@ -21,6 +21,7 @@ from regard.data.corpus import Pair, read_pairs, read_table, without_empty
 from regard.data.direction import Directed, directed, set_aside
 from regard.decoding.translate import translate_together
 from regard.errors import ConfigError, DataError, RunError
+from regard.memory import keep_pages
 from regard.model import build
 from regard.precision import Precision
 from regard.run import CONFIG, Run, load_tokenizers, read_settings
@@ -81,6 +82,7 @@ def train_pairs_into(
 ) -> Run:
     """The same from pairs in memory."""
     folder, chosen = Path(out), device.choose(on)
+    keep_pages()
     torch.manual_seed(settings.train.seed)
     if resume:
         settings = as_it_was(settings, folder)

@@ -1,0 +1,56 @@
+"""Threads that each compute a part of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from regard.data.batch import Batch
+from regard.model.dropout import drawing_from
+
+LEAST = 400  # target tokens of a part: below, more parts cost more than they bring
+
+T = TypeVar("T")
+
+
+class Crew:
+    """As many workers as torch has threads. Each takes rows of a batch and computes them by itself, on one core.
+
+    Torch's own way is to halve every operation between two cores, and a step of a small network is some thousand
+    operations of less than a millisecond, after each of which one core waits for the other. Workers wait once.
+    Where there are more cores than parts, each part gets several.
+
+    Every part draws its dropout from a generator of its own, seeded by torch's: whichever thread is faster, a run
+    with the same number of threads is the same run.
+    """
+
+    def __init__(self, device: torch.device):
+        self.threads = torch.get_num_threads() if device.type == "cpu" else 1
+        self.pools: dict[int, ThreadPoolExecutor] = {}
+
+    def cut(self, batch: Batch) -> list[Batch]:
+        """The batch in parts of like size."""
+        count = max(1, min(self.threads, batch.tokens // LEAST, len(batch.source)))
+        return batch.cut(count)
+
+    def each(self, work: Callable[[Batch], T], parts: Sequence[Batch]) -> Iterator[T]:
+        """What the work gives for every part, in their order."""
+        if len(parts) == 1:
+            yield work(parts[0])
+            return
+
+        def draw_and_work(part: Batch, seed: int) -> T:
+            with drawing_from(torch.Generator().manual_seed(seed)):
+                return work(part)
+
+        seeds = torch.randint(2**62, (len(parts),)).tolist()
+        yield from self.pool(len(parts)).map(draw_and_work, parts, seeds)
+
+    def pool(self, workers: int) -> ThreadPoolExecutor:
+        if workers not in self.pools:
+            share = max(1, self.threads // workers)
+            self.pools[workers] = ThreadPoolExecutor(workers, "part", torch.set_num_threads, (share,))
+        return self.pools[workers]

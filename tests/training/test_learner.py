@@ -1,0 +1,107 @@
+"""A step of learning: the same by one worker or several, and repeatable whichever thread is faster."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.config import TrainConfig, TranslatorConfig
+from regard.data.batch import Batch, Example, collate
+from regard.model.dropout import Dropout, drawing_from
+from regard.model.translator import Translator
+from regard.precision import choose
+from regard.training.crew import Crew
+from regard.training.learner import Learner
+
+CPU = torch.device("cpu")
+WIDTH, VOCABULARY = 24, 50
+
+
+def a_batch(rows: int = 7, seed: int = 3) -> Batch:
+    draw = torch.Generator().manual_seed(seed)
+
+    def ids(length: int) -> list[int]:
+        return torch.randint(4, VOCABULARY, (length,), generator=draw).tolist()
+
+    return collate([Example(ids(5 + row), ids(9 - row)) for row in range(rows)])
+
+
+def learner(threads: int, **dropouts: float) -> Learner:
+    torch.manual_seed(5)
+    sizes = {"width": WIDTH, "hidden": 40, "heads": 3, "layers": 2}
+    vocabularies = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
+    config = TranslatorConfig.model_validate({**sizes, **vocabularies, "dropout": 0.0, **dropouts})
+    made = Learner(Translator(config), TrainConfig(), choose("float32", CPU, WIDTH))
+    made.crew.threads = threads
+    return made
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr("regard.training.crew.LEAST", 5)
+
+
+def moved(threads: int, steps: int = 3, **dropouts: float) -> dict[str, torch.Tensor]:
+    made = learner(threads, **dropouts)
+    torch.manual_seed(11)
+    for seed in range(steps):
+        made.step([a_batch(seed=seed), a_batch(4, seed=seed + 9)], rate=1e-2)
+    return made.model.state_dict()
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_several_workers_take_the_step_that_one_takes(threads):
+    alone, together = learner(1), learner(threads)
+    batches = [a_batch(), a_batch(4, seed=8)]
+    one, several = alone.step(batches, rate=0.0), together.step(batches, rate=0.0)
+    assert several.tokens == one.tokens
+    assert several.surprise == pytest.approx(one.surprise, rel=1e-5)
+    assert several.gradient == pytest.approx(one.gradient, rel=1e-4)
+
+
+@pytest.mark.parametrize("dropouts", [{"dropout": 0.3}, {"attention_dropout": 0.3}, {"activation_dropout": 0.3}])
+def test_dropout_in_several_threads_is_the_same_each_time(dropouts):
+    first, second = moved(3, **dropouts), moved(3, **dropouts)
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    without = moved(3)
+    assert any(not torch.equal(first[name], without[name]) for name in first)
+
+
+def test_a_batch_is_cut_into_rows_and_nothing_is_lost():
+    batch = a_batch()
+    parts = batch.cut(3)
+    assert [len(part.source) for part in parts] == [3, 2, 2]
+    for name, whole in vars(batch).items():
+        assert torch.equal(torch.cat([getattr(part, name) for part in parts]), whole)
+    assert len(batch.cut(50)) == len(batch.source)
+
+
+def test_no_worker_gets_less_than_is_worth_it():
+    batch = a_batch()
+    crew = Crew(CPU)
+    crew.threads = 100
+    assert len(crew.cut(batch)) == min(batch.tokens // 5, len(batch.source))
+    crew.threads = 2
+    assert len(crew.cut(batch)) == 2
+    assert len(Crew(torch.device("meta")).cut(batch)) == 1
+
+
+def test_each_thread_draws_from_its_own_generator():
+    drop, x = Dropout(0.5).train(), torch.ones(999)
+    with drawing_from(torch.Generator().manual_seed(7)):
+        one = drop(x)
+    torch.rand(3)  # torch's own generator moves, which is nothing to the other
+    with drawing_from(torch.Generator().manual_seed(7)):
+        assert torch.equal(drop(x), one)
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    drop(x)
+    assert not torch.equal(torch.get_rng_state(), state), "outside, torch's own generator is drawn from again"
+
+
+def test_a_worker_that_fails_is_heard():
+    made = learner(2)
+    broken = a_batch()
+    broken.source[-1, -1] = VOCABULARY + 1  # a token that there is no row for
+    with pytest.raises(IndexError):
+        made.step([broken], rate=0.1)
