@@ -12,7 +12,8 @@ All train on the same batches of Multi30k, English → German, joint vocabulary 
 included, on the longer side), in float32, with dropout 0.1 on embedding sums and sublayer outputs and nowhere else,
 label smoothing 0.1, gradients clipped to norm 1, fused AdamW. They take turns step by step in one process, so that
 number of threads, allocator (told to keep its pages, as `regard train` tells it) and a busy neighbour are the same for
-all; the peak is taken in each round too, and is the best that any of several large float32 matmuls reached. Nobody is compiled. What the others are given of the best they have:
+all; the peak is taken in each round too, and is the best that any of several large float32 matmuls reached. Nobody is
+compiled. What the others are given of the best they have:
 
     Marian    sdpa attention, a causal mask that the kernel knows by itself, no cache, logits of wanted positions alone
     torch     batch first, the same causal mask, no weights asked for, no last norm (its layers are post-norm), the
