@@ -1,0 +1,41 @@
+import type { Packed } from '../types'
+
+/** An array of numbers with a shape; the last axis lies together. */
+export class Grid {
+  constructor(
+    readonly shape: readonly number[],
+    readonly data: Float32Array,
+  ) {}
+
+  static unpack(packed: Packed): Grid {
+    const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0))
+    return new Grid(packed.shape, new Float32Array(bytes.buffer))
+  }
+
+  /** One number. */
+  at(...place: number[]): number {
+    return this.data[this.offset(place)]
+  }
+
+  /** What lies under the first few indices: grid.under(layer, head) of (L, H, S, S) is (S, S). It shares the numbers. */
+  under(...place: number[]): Grid {
+    const shape = this.shape.slice(place.length)
+    const start = this.offset(place)
+    return new Grid(shape, this.data.subarray(start, start + product(shape)))
+  }
+
+  /** A row of numbers: the last axis under all other indices. */
+  row(...place: number[]): Float32Array {
+    return this.under(...place).data
+  }
+
+  private offset(place: number[]): number {
+    let offset = 0
+    place.forEach((index, axis) => (offset += index * product(this.shape.slice(axis + 1))))
+    return offset
+  }
+}
+
+function product(numbers: readonly number[]): number {
+  return numbers.reduce((product, number) => product * number, 1)
+}
