@@ -31,7 +31,7 @@ def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, 
         f"| parameters | {run.size:,} |",
         f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
         f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
-        f"{train.optimizer}, seed {train.seed} |",
+        f"{progress.tokens:,} target tokens in all; {train.optimizer}, seed {train.seed} |",
     ]
     if score:
         how = f"on {score.sentences:,} validation sentences, beam {settings.decode.beam}"

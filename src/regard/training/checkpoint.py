@@ -32,6 +32,7 @@ class Progress:
     """Where training stands. `history` has (step, figure) of each validation, a smaller figure being better."""
 
     step: int = 0
+    tokens: int = 0  # target tokens learned from
     place: Place = field(default_factory=Place)
     history: list[tuple[int, float]] = field(default_factory=list)
 
@@ -75,7 +76,8 @@ def load(run: Path, step: int, learner: Learner) -> Progress:
     restore_random_state(tensors)
     learner.restore(tensors)
     saved = json.loads((folder / "state.json").read_text())
-    return Progress(saved["step"], Place(**saved["place"]), [(step, figure) for step, figure in saved["history"]])
+    history = [(step, figure) for step, figure in saved["history"]]
+    return Progress(saved["step"], saved.get("tokens", 0), Place(**saved["place"]), history)
 
 
 def random_state() -> dict[str, Tensor]:

@@ -52,6 +52,7 @@ def fit(
             progress.step += 1
             rate = learning_rate(progress.step, settings, run.settings.model.width)
             step = learner.step([batch.to(run.device) for batch in islice(batches, settings.accumulate)], rate)
+            progress.tokens += step.tokens
             if deadline:
                 settings = deadline.keep(settings, progress.step)
                 run.settings = run.settings.model_copy(update={"train": settings})
