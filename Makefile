@@ -2,22 +2,32 @@
 
 BIN := .venv/bin
 READY := .venv/.ready
+PAGE := src/regard/insight/page/index.html
+WEB := $(shell find web/src -type f) $(wildcard web/*.*)
 
-.PHONY: setup demo test check lock clean
+.PHONY: setup demo page test check lock clean
 
 setup: $(READY)
 
 demo: $(READY)
 	@$(BIN)/regard demo
 
+# The explorer's page, from web/. Node is the machine's, or the one that comes with the locked dependencies.
+page: $(PAGE)
+
+$(PAGE): $(READY) $(WEB)
+	@$(BIN)/python hatch_build.py build
+	@touch $@
+
 # Format, lint and types, then the tests, on two processes; REGARD_STRICT=1 makes failures of skips that need not be.
-test: check
+test: check $(PAGE)
 	@$(BIN)/pytest --numprocesses 2 --cov --cov-report term:skip-covered
 
 check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/pyright
+	@$(BIN)/python hatch_build.py check test
 
 $(READY): requirements.lock pyproject.toml tools/setup.sh
 	@sh tools/setup.sh
@@ -27,4 +37,4 @@ lock: $(READY)
 	@sh tools/lock.sh
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist web/node_modules src/regard/insight/page

@@ -19,9 +19,10 @@ from regard.data.corpus import Pair
 from regard.data.phrasebook import MinimalPair, Phrase
 from regard.decoding.translate import translate
 from regard.insight.binding import Head, flips, where
+from regard.insight.change import switched_off
 from regard.insight.explain import explain
 from regard.insight.figures import compare, figure, save_figure, terminal
-from regard.insight.trace import Trace, switched_off
+from regard.insight.trace import Trace
 from regard.insight.words import words
 from regard.model import build
 from regard.run import Run

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from lively import lively, sources
 from regard.config import DecodeConfig
 from regard.decoding.search import Found, penalty, search
+from regard.decoding.tree import Tree
 from regard.model.translator import Translator
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
 
@@ -130,3 +131,47 @@ def test_the_margin_is_the_smallest_difference_a_choice_hung_on():
         model.output.table.weight[twin] = model.output.table.weight[first]
     assert before.margin > 1e-4
     assert search(model, source, readable, config, [6], forbidden)[0].margin == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("prefix", [(4,), (6, 5), (5, EOS), (4, 4, 6)])
+def test_a_prefix_leaves_what_begins_with_it_of_searching_everything(prefix, cached):
+    """Its log-probabilities count; at the end of the prefix nothing more may be said."""
+    model = lively(vocabulary=7, seed=2)
+    source, readable = sources(7, [5])
+    config = DecodeConfig(beam=3**3 + 3**2 + 3 + 1)
+    with torch.inference_mode():
+        best = [
+            (score, ids, ended)
+            for score, ids, ended in everything(model, source, readable, 3, config)
+            if (*ids, *([EOS] * ended))[: len(prefix)] == prefix
+        ]
+        [found] = search(model, source, readable, config, [3], FORBIDDEN, cached, prefix)
+    assert [(each.ids, each.finished) for each in found.hypotheses] == [(ids, ended) for _, ids, ended in best]
+    assert [each.score for each in found.hypotheses] == pytest.approx([score for score, _, _ in best], abs=1e-4)
+
+
+@pytest.mark.parametrize(("beam", "prefix"), [(1, ()), (3, ()), (4, (9, 12)), (2, (7, EOS))])
+def test_the_tree_holds_every_hypothesis_and_how_it_came_about(beam, prefix):
+    model = lively(vocabulary=17, seed=4)
+    source, readable = sources(17, [6])
+    config = DecodeConfig(beam=beam)
+    tree = Tree(config)
+    [found] = search(model, source, readable, config, [7], FORBIDDEN, prefix=prefix, watch=tree.note)
+    [unwatched] = search(model, source, readable, config, [7], FORBIDDEN, prefix=prefix)
+    assert found == unwatched, "watching changes nothing"
+
+    ends = [index for index, node in enumerate(tree.nodes) if node.fate == "finished"]
+    told = sorted((-tree.nodes[end].score, [tree.nodes[each].token for each in tree.path(end)]) for end in ends)
+    assert told == [(-each.score, [*each.ids, *([EOS] * each.finished)]) for each in found.hypotheses]
+    assert tree.way_to(found.hypotheses[-1]) in [tree.path(end) for end in ends]
+    for index, node in enumerate(tree.nodes):
+        assert node.parent < index
+        parent = tree.nodes[node.parent] if node.parent >= 0 else None
+        assert node.step == (parent.step + 1 if parent else 0)
+        assert parent is None or (parent.fate == "kept" and parent.log_probability >= node.log_probability)
+        assert node.score == pytest.approx(node.log_probability / penalty(node.step + 1, config))
+    for step in range(7):
+        fates = [node.fate for node in tree.nodes if node.step == step]
+        assert len(fates) <= 2 * beam
+        assert fates.count("kept") <= beam

@@ -12,8 +12,9 @@ import regard
 from regard.cli import app
 from regard.decoding.translate import decode_batch
 from regard.errors import DataError, RegardError, RunError
+from regard.insight.change import switched_off
 from regard.insight.explain import LIMIT, explain
-from regard.insight.trace import record, switched_off
+from regard.insight.trace import record
 from regard.tokens.text import BOS
 
 TEXT = "The animal didn't cross the street because it was too tired."

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from regard.errors import ConfigError, RegardError
-from regard.insight.trace import record, switched_off, to_json
+from regard.insight.change import switched_off
+from regard.insight.trace import record, to_json
 from regard.model.attention import Attention
 from regard.model.mask import causal, padding
 

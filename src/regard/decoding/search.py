@@ -17,6 +17,7 @@ difference that any of its choices hung on; `decoding.translate` decodes again, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -55,6 +56,21 @@ class Candidates(NamedTuple):
     tokens: Tensor  # (B, C) by what
 
 
+class Considered(NamedTuple):
+    """One step of one sentence: the candidates, the likeliest first, and what became of them."""
+
+    sentence: int
+    length: int  # tokens written with this step
+    sums: list[float]  # log-probability so far; −∞ is no candidate
+    beams: list[int]  # which of the hypotheses that went on from the last step each continues
+    tokens: list[int]  # by what
+    finished: list[bool]  # taken as a hypothesis
+    goes_on: list[bool]
+
+
+Watch = Callable[[Considered], None]
+
+
 @torch.inference_mode()
 def search(
     model: Translator,
@@ -64,10 +80,13 @@ def search(
     limits: list[int],
     forbidden: Tensor | None = None,
     cached: bool = True,
+    prefix: Sequence[int] = (),
+    watch: Watch | None = None,
 ) -> list[Found]:
     """The best hypotheses for each row of source (B, S), at most `limits[b]` tokens long.
 
-    `forbidden` ids are never written. Without the cache every step computes all positions anew, to the same end.
+    `forbidden` ids are never written. Without the cache every step computes all positions anew, to the same end. Every
+    hypothesis begins with the `prefix`, forbidden or not, and `watch` is told of each step of each sentence.
     """
     K, device = config.beam, source.device
     found = [Found() for _ in limits]
@@ -83,7 +102,9 @@ def search(
     for length in range(1, max(limits, default=0) + 1):
         states = model.decode(written[:, -1:] if cached else written, memory, readable, cache)
         log_probabilities = model.logits(states[:, -1]).float().log_softmax(-1)  # (B·K, V)
-        if forbidden is not None:
+        if length <= len(prefix):
+            log_probabilities = only(log_probabilities, prefix[length - 1])
+        elif forbidden is not None:
             log_probabilities[:, forbidden] = -torch.inf
         best = candidates(sums, log_probabilities)
         ends = best.tokens == EOS  # (B, C)
@@ -93,13 +114,18 @@ def search(
         going: list[int] = []  # the rows of best whose sentences are not done
         for row, (sentence, *ranked) in enumerate(zip(alive, *(part.tolist() for part in best), strict=True)):
             last = length == limits[sentence]
-            for total, beam, token in islice(zip(*ranked, strict=True), K):
+            finished = [False] * len(ranked[0])
+            for place, (total, beam, token) in enumerate(islice(zip(*ranked, strict=True), K)):
                 if total > -math.inf and (last or token == EOS):
+                    finished[place] = True
                     ids = written[row * K + beam, 1:].tolist() + [token] * (token != EOS)
                     score = total / penalty(length, config)
                     found[sentence].hypotheses.append(Hypothesis(tuple(ids), score, total, finished=token == EOS))
             if not last and len(found[sentence].hypotheses) < K and best.sums[row, onward[row]].isfinite().any():
                 going.append(row)
+            if watch is not None:
+                goes_on = onward[row].tolist() if going[-1:] == [row] else [False] * len(finished)
+                watch(Considered(sentence, length, ranked[0], ranked[1], ranked[2], finished, goes_on))
         if not going:
             break
 
@@ -121,6 +147,13 @@ def search(
         scores = [hypothesis.score for hypothesis in each.hypotheses]
         each.margin = min([each.margin, *(a - b for a, b in pairwise(scores))])
     return found
+
+
+def only(log_probabilities: Tensor, token: int) -> Tensor:
+    """No choice but one token, which costs what it costs."""
+    alone = torch.full_like(log_probabilities, -torch.inf)
+    alone[:, token] = log_probabilities[:, token]
+    return alone
 
 
 def candidates(sums: Tensor, log_probabilities: Tensor) -> Candidates:

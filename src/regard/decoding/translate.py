@@ -13,7 +13,7 @@ import torch
 
 from regard.config import DecodeConfig, validate
 from regard.data.batch import pad
-from regard.decoding.search import Found, search
+from regard.decoding.search import Found, Watch, search
 from regard.errors import ConfigError
 from regard.run import Run
 from regard.tokens.text import BOS, PAD, UNKNOWN
@@ -90,12 +90,20 @@ def translate_together(
     return [as_translation(run, text, found.get(index), n_best) for index, (text, _) in enumerate(lines)]
 
 
-def decode_batch(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> list[Found]:
+def decode_batch(
+    run: Run,
+    sources: Sequence[list[int]],
+    config: DecodeConfig,
+    cached: bool = True,
+    prefix: Sequence[int] = (),
+    watch: Watch | None = None,
+) -> list[Found]:
     source = pad(sources)
     lengths = torch.tensor([len(ids) for ids in sources])
     readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
-    limits = [min(config.max_length, int(config.max_ratio * len(ids)) + 10) for ids in sources]
-    return search(run.model, source.to(run.device), readable.to(run.device), config, limits, never_written(run))
+    limits = [max(len(prefix), min(config.max_length, int(config.max_ratio * len(ids)) + 10)) for ids in sources]
+    source, readable, never = source.to(run.device), readable.to(run.device), never_written(run)
+    return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
 
 
 def never_written(run: Run) -> torch.Tensor:

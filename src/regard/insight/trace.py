@@ -1,4 +1,4 @@
-"""Trace, what one forward pass looked at; record, which fills one from outside; switched_off, a model less some heads.
+"""Trace, what one forward pass looked at; record, which fills one from outside; hooked, how it listens.
 
     with record(model) as trace:
         logits = model(source, target, readable)
@@ -9,11 +9,11 @@ Layers and heads are counted from 0 here, as in the names of the modules.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,6 +22,9 @@ from torch import Tensor, nn
 from regard.errors import ConfigError, RegardError
 from regard.model.attention import Attention
 from regard.model.cache import Kept
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 KINDS = {  # of attention: the stack it lies in, and what it is called in each block
     "encoder": ("encoder.", ".self_attention"),
@@ -89,6 +92,18 @@ class Trace:
         start, end = KINDS[kind]
         return [name for name in self.weights if name.startswith(start) and name.endswith(end)]
 
+    def figure(self, word: str | int | None = None, **how: Any) -> Figure:
+        """All maps as a matplotlib figure, or what one word looks at; `how` as in figures.figure and figures.focus."""
+        from regard.insight import figures  # here, so that recording does not wait for matplotlib
+
+        return figures.figure(self, **how) if word is None else figures.focus(self, word, **how)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from regard.insight.notebook import to_html
+
+        return to_html(self)
+
     def axes(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The tokens of the rows, which look, and of the columns, which are looked at."""
         return {
@@ -107,54 +122,40 @@ def record(model: nn.Module) -> Iterator[Trace]:
     refused: decode first, then record one pass over the whole sequence.
     """
     trace = Trace()
-    hooks = []
-    try:
-        for name, module in model.named_modules():
-            if isinstance(module, Attention):
-                hooks.append(module.register_forward_hook(note(trace, name, module), with_kwargs=True))
-        yield trace
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def note(trace: Trace, name: str, attention: Attention) -> Callable[..., None]:
-    """The hook that writes down what one attention looks at."""
 
     @torch.no_grad()
-    def look(x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, kept: Kept | None = None) -> None:
+    def note(
+        name: str,
+        attention: Attention,
+        x: Tensor,
+        memory: Tensor | None = None,
+        mask: Tensor | None = None,
+        kept: Kept | None = None,
+    ) -> None:
         if kept is not None:
             raise RegardError(f"{name} was called with a cache: record a pass over the whole sequence, without one")
         trace.weights[name] = attention.weights(x, memory, mask).float().cpu().numpy()  # (B, H, T, S)
 
-    return lambda module, positional, named, output: look(*positional, **named)
+    with hooked(model, (Attention,), lambda name, module, output, *given, **named: note(name, module, *given, **named)):
+        yield trace
 
 
 @contextmanager
-def switched_off(model: nn.Module, attention: str, *heads: int) -> Iterator[None]:
-    """The model without what these heads of one attention contribute: zeros take their place before W^O.
+def hooked(model: nn.Module, kinds: tuple[type[nn.Module], ...], tell: Callable[..., None]) -> Iterator[None]:
+    """Within, tell(name, module, output, …) follows every call of a module of these kinds, … being its arguments."""
 
-    with switched_off(model, "encoder.blocks.1.self_attention", 0, 3):
-        ...
-    """
-    named = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
-    if attention not in named:
-        close = difflib.get_close_matches(attention, named, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(named) or 'none'}"
-        raise ConfigError(f"the model has no attention {attention!r}; {hint}")
-    module = named[attention]
-    if wrong := [head for head in heads if not 0 <= head < module.heads]:
-        raise ConfigError(f"{attention} has no head {wrong[0]}: its heads are 0 to {module.heads - 1}")
+    def hook(name: str) -> Callable[..., None]:
+        return lambda module, given, named, output: tell(name, module, output, *given, **named)
 
-    def silence(output: nn.Module, given: tuple[Tensor]) -> Tensor:
-        split = given[0].unflatten(-1, (module.heads, -1))  # (B, T, H, d)
-        return split.index_fill(-2, torch.tensor(heads, dtype=torch.long, device=split.device), 0.0).flatten(-2)
-
-    hook = module.output.register_forward_pre_hook(silence)
+    hooks = []
     try:
+        for name, module in model.named_modules():
+            if isinstance(module, kinds):
+                hooks.append(module.register_forward_hook(hook(name), with_kwargs=True))
         yield
     finally:
-        hook.remove()
+        for each in hooks:
+            each.remove()
 
 
 def to_json(trace: Trace) -> str:

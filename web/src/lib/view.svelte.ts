@@ -78,9 +78,9 @@ export class View {
       chosen.head = within(chosen.head, this.machine.heads)
       chosen.source = within(chosen.source, this.look.source.tokens.length)
       chosen.step = within(chosen.step, this.look.target.tokens.length)
-      history.replaceState(null, '', '#' + toAddress(this.look.question, chosen))
     }
     this.chosen = chosen
+    if (this.look) remember(toAddress(this.look.question, chosen))
   }
 
   layers(kind: Kind): number {
@@ -107,6 +107,15 @@ export class View {
 
   figures(kind: Kind, layer: number, head: number): HeadFigures | undefined {
     return this.look?.heads.find((each) => each.kind === kind && each.layer === layer && each.head === head)
+  }
+}
+
+/** Put a view into the address. A browser may refuse when it is done too often at once; the next one will do. */
+function remember(fragment: string): void {
+  try {
+    history.replaceState(null, '', '#' + fragment)
+  } catch {
+    return
   }
 }
 
