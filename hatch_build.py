@@ -56,7 +56,8 @@ def wanted() -> bool:
         return True
     if (ROOT / "PKG-INFO").exists():  # a source distribution, whose files all have one date
         return False
-    files = [path for path in WEB.iterdir() if path.is_file()] + [*(WEB / "src").rglob("*"), *(WEB / "public").rglob("*")]
+    files = [path for folder in (WEB, WEB / "src", WEB / "public") for path in folder.iterdir() if path.is_file()]
+    files += (WEB / "src").rglob("*/*")
     return max(path.stat().st_mtime for path in files) > PAGE.stat().st_mtime
 
 

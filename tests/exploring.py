@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
 from process import REGARD
 
@@ -41,6 +41,10 @@ class Watched:
         if message.type in ("error", "warning") and "status of 422" not in message.text:
             self.troubles.append(message.text)
 
+    def dismiss(self, dialog: Dialog) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
     def open(self, address: str) -> Page:
         self.page.goto(address)
         self.page.locator("main section").first.wait_for(timeout=20_000)
@@ -55,7 +59,7 @@ def watched(browser: Browser, origin: str, **how) -> Iterator[Watched]:
     seen = Watched(context.new_page())
     seen.page.on("console", seen.note)
     seen.page.on("pageerror", lambda error: seen.troubles.append(str(error)))
-    seen.page.on("dialog", lambda dialog: (seen.troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    seen.page.on("dialog", seen.dismiss)
     seen.page.on(
         "request",
         lambda request: (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from regard.data.doctor import doctor
     from regard.decoding.translate import translate
     from regard.errors import RegardError
+    from regard.exchange import adopt, export
     from regard.insight.explain import explain
     from regard.run import Run, load
     from regard.showcase import demo
@@ -30,16 +31,31 @@ if TYPE_CHECKING:
 HOMES = {
     "Run": "regard.run",
     "RegardError": "regard.errors",
+    "adopt": "regard.exchange",
     "demo": "regard.showcase",
     "doctor": "regard.data.doctor",
     "evaluate": "regard.training.evaluate",
     "explain": "regard.insight.explain",
+    "export": "regard.exchange",
     "load": "regard.run",
     "train": "regard.training.train",
     "translate": "regard.decoding.translate",
 }
 
-__all__ = ["RegardError", "Run", "__version__", "demo", "doctor", "evaluate", "explain", "load", "train", "translate"]
+__all__ = [
+    "RegardError",
+    "Run",
+    "__version__",
+    "adopt",
+    "demo",
+    "doctor",
+    "evaluate",
+    "explain",
+    "export",
+    "load",
+    "train",
+    "translate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -226,7 +226,8 @@ def explain(
     text: Annotated[str, typer.Argument(metavar="SENTENCE", help="The sentence to translate and to look into.")],
     to: To = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to put all maps as a picture (.png), or all numbers (.json).")
+        Path | None,
+        typer.Option("--out", help="Where to put all maps (.png), all numbers (.json), or the explorer (.html)."),
     ] = None,
     layer: Annotated[int | None, typer.Option("--layer", min=1, help="One layer only. [text: the last]")] = None,
     head: Annotated[int | None, typer.Option("--head", min=1, help="One head only. [text: their mean]")] = None,
@@ -236,17 +237,69 @@ def explain(
 ) -> None:
     """Show what a run looks at while it translates:  regard explain runs/demo "The animal is tired." --to fr"""
     import regard
-    from regard.insight import figures
+    from regard.insight import bundle, figures
     from regard.insight.trace import to_json
 
-    if out:
+    page = out if out and out.suffix.lower() == ".html" else None
+    if page:
+        bundle.page()
+    elif out:
         figures.check(out)
-    trace = regard.explain(regard.load(run, on=device), text, to, **({"beam": beam} if beam else {}))
+    loaded, decode = regard.load(run, on=device), {"beam": beam} if beam else {}
+    trace = regard.explain(loaded, text, to, **decode)
     at, within = layer - 1 if layer else None, head - 1 if head else None
     picture = figures.terminal(trace, layer=-1 if at is None else at, head=within)
     typer.echo(to_json(trace) if as_json else f"{trace.translation}\n\n{picture}", nl=False)
-    if out:
+    if page:
+        bundle.save(loaded, text, to, page, **decode)
+    elif out:
         figures.save(trace, out, layer=at, head=within)
+
+
+@app.command()
+def explore(
+    run: RunFolder,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to serve it; 0 is any free one.")] = 8010,
+    host: Annotated[
+        str, typer.Option("--host", help="The address to serve it at; 127.0.0.1 is seen by this machine alone.")
+    ] = "127.0.0.1",
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Show a run thinking, in the browser:  regard explore runs/demo"""
+    from regard.insight import explore as explorer
+
+    explorer.explore(run, host=host, port=port, open_page=not no_open, on=device)
+
+
+class Format(StrEnum):
+    huggingface, ctranslate2, onnx = "huggingface", "ctranslate2", "onnx"
+
+
+@app.command()
+def export(
+    run: RunFolder,
+    format: Annotated[Format, typer.Option("--format", help="The runtime that is to load it.")],
+    out: Annotated[Path, typer.Option("--out", help="The new folder to write.")],
+    precision: Annotated[
+        str, typer.Option("--precision", help="ctranslate2: float32, int8, int8_float32, bfloat16 and others.")
+    ] = "float32",
+) -> None:
+    """Write a run as another runtime's folder:  regard export runs/demo --format ctranslate2 --out demo-ct2"""
+    import regard
+
+    typer.echo(regard.export(regard.load(run, on="cpu"), format, out, precision))
+
+
+@app.command("import")
+def adopt(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A Hugging Face folder with model.safetensors.")],
+    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
+) -> None:
+    """Take a Marian, Pegasus, M2M100 or BART folder in as a run:  regard import opus-mt-en-de --out runs/en-de"""
+    import regard
+
+    typer.echo(regard.adopt(folder, out).folder)
 
 
 def main() -> None:

@@ -6,6 +6,8 @@ tokenizer.model     one vocabulary for both sides, or source.model and target.mo
 README.md           the model card
 metrics.jsonl       what was measured while it trained, and curve.png, its picture
 checkpoints/        what training can be taken up from
+engines/            the same model for faster runtimes, made when they are first used
+origin/             of an imported run, what the way back needs
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -15,14 +17,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import regard
 from exploring import explorer, watched
 from regard.config import Settings, validate
-from regard.insight.views import Question, ask, find, head, look
+from regard.insight.views import Kind, Question, ask, find, head, look
 from regard.model import build
 from regard.run import Run
 from regard.tokens.text import TextTokenizer
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = Question(text="two five one", to="fr")
-CLOSE = {"rel": 1e-4, "abs": 1e-5}
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,10 @@ def run(counting: Path) -> Run:
 @pytest.fixture(scope="module")
 def answer(run: Run):
     return ask(run, QUESTION)
+
+
+def close(numbers: Sequence[float]) -> Any:
+    return pytest.approx(list(numbers), rel=1e-4, abs=1e-5)
 
 
 def values(found: Locator) -> list[float]:
@@ -94,7 +99,7 @@ def test_words_become_the_models_vectors(page: Page, answer):
 
 
 @pytest.mark.parametrize(("kind", "number"), [("encoder", 0), ("encoder", 1), ("decoder", 1), ("cross", 0)])
-def test_the_six_steps_show_the_models_numbers(page: Page, answer, kind: str, number: int):
+def test_the_six_steps_show_the_models_numbers(page: Page, answer, kind: Kind, number: int):
     page.locator("header").get_by_label("kind of attention").select_option(kind)
     page.locator("header").get_by_label("head", exact=True).select_option(index=number)
     panel = page.locator("#steps")
@@ -105,7 +110,7 @@ def test_the_six_steps_show_the_models_numbers(page: Page, answer, kind: str, nu
     for name, packed in (("score", steps.scores), ("scaled", steps.scaled), ("weight", steps.weights)):
         expected = unpacked(packed)[row]
         found = values(panel.get_by_test_id(name))
-        assert found == pytest.approx(expected.tolist(), **CLOSE)
+        assert found == close(expected.tolist())
     assert values(panel.get_by_test_id("total")) == pytest.approx([1], abs=1e-5)
     hidden = steps.masked[row] if steps.masked else []
     assert panel.get_by_test_id("masked").count() == sum(hidden)
@@ -133,9 +138,9 @@ def test_choosing_a_head_changes_everything_and_the_address(page: Page, answer):
     expect(page.locator("header").get_by_label("head", exact=True)).to_have_value("1")
     weights = unpacked(head(answer, "encoder", 0, 1).weights)
     row = int(chosen(page).get("source", 0))
-    assert values(page.locator("#steps").get_by_test_id("weight")) == pytest.approx(weights[row].tolist(), **CLOSE)
+    assert values(page.locator("#steps").get_by_test_id("weight")) == close(weights[row].tolist())
     entropy = next(each.entropy for each in look(answer).heads if (each.kind, each.head) == ("encoder", 1))
-    assert values(page.locator("#heads").get_by_test_id("figure-entropy")) == pytest.approx([entropy], **CLOSE)
+    assert values(page.locator("#heads").get_by_test_id("figure-entropy")) == close([entropy])
 
 
 def test_the_head_that_binds_two_words_is_found(page: Page, answer):
@@ -145,7 +150,7 @@ def test_the_head_that_binds_two_words_is_found(page: Page, answer):
     panel.get_by_role("button", name="find").click()
     names = [word.text for word in answer.source.words]
     expected = find(answer, "encoder", names.index("five"), names.index("two"))
-    assert values(panel.get_by_test_id("finding")) == pytest.approx([each.weight for each in expected], **CLOSE)
+    assert values(panel.get_by_test_id("finding")) == close([each.weight for each in expected])
     best = expected[0]
     panel.locator("tbody").get_by_role("button", name=f"layer {best.layer + 1}, head {best.head + 1}").click()
     assert int(chosen(page).get("head", 0)) == best.head
@@ -156,7 +161,7 @@ def test_writing_goes_step_by_step_and_a_word_can_be_forced(page: Page, run: Run
     for number, step in enumerate(look(answer).steps):
         assert int(chosen(page).get("step", 0)) == number
         shown = values(panel.get_by_test_id("probability"))
-        assert shown[: len(step.options)] == pytest.approx([each.probability for each in step.options], **CLOSE)
+        assert shown[: len(step.options)] == close([each.probability for each in step.options])
         if number + 1 < len(answer.seen.target):
             panel.get_by_role("button", name="next").click()
     panel.get_by_role("button", name="first").click()
@@ -171,11 +176,12 @@ def test_writing_goes_step_by_step_and_a_word_can_be_forced(page: Page, run: Run
 
 def test_the_beam_ends_in_the_hypotheses_that_were_found(page: Page, answer):
     beam = look(answer).beam
+    assert beam
     finished = sorted((node.score for node in beam.nodes if node.fate == "finished"), reverse=True)
-    assert values(page.locator("#beam").get_by_test_id("score")) == pytest.approx(finished, **CLOSE)
+    assert values(page.locator("#beam").get_by_test_id("score")) == close(finished)
     page.locator("#beam .ranking button").nth(1).click()
     second = values(page.locator("#beam").get_by_test_id("node-score"))
-    assert second == pytest.approx([finished[1]], **CLOSE)
+    assert second == close([finished[1]])
 
 
 def test_what_if_a_head_were_off_or_a_word_gone(page: Page, run: Run):

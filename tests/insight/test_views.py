@@ -170,8 +170,10 @@ def test_a_pre_norm_stack_ends_in_its_norm(deep):
 
 
 @pytest.mark.parametrize("tied", ["all", "target", "none"])
-def test_the_parts_hold_all_parameters_once(deep, tied):
-    settings = deep.settings.model_copy(update={"model": deep.settings.model.model_copy(update={"tied": tied})})
+@pytest.mark.parametrize("more", [{}, {"embedding_norm": True, "output_bias": True}])
+def test_the_parts_hold_all_parameters_once(deep, tied, more):
+    model = deep.settings.model.model_copy(update={"tied": tied, **more})
+    settings = deep.settings.model_copy(update={"model": model})
     run = Run(settings, deep.source_tokenizer, deep.target_tokenizer, build(settings.model))
     machine = views.machine(run)
     assert sum(part.parameters for part in machine.parts) == machine.parameters == run.size

@@ -52,7 +52,7 @@ def test_far_positions_are_as_exact_as_near_ones():
 def test_another_layout_is_refused():
     with pytest.raises(ConfigError) as caught:
         sinusoids(torch.arange(3), width=4, layout="thirds")
-    assert str(caught.value) == "layout='thirds' is neither halves nor interleaved"
+    assert str(caught.value) == "layout='thirds' is neither halves nor interleaved nor spread"
 
 
 @BOTH

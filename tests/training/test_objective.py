@@ -49,17 +49,19 @@ def test_the_loss_is_the_cross_entropy_of_torch_over_what_is_wanted(model, smoot
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("r_drop", [0.0, 3.0])
-def test_the_gradients_formed_on_the_way_are_those_of_autograd(monkeypatch, smoothing, r_drop):
+@pytest.mark.parametrize("biased", [False, True])
+def test_the_gradients_formed_on_the_way_are_those_of_autograd(monkeypatch, smoothing, r_drop, biased):
     """Rows are cut unevenly, and one logit is so large that the label's probability is 0 in float32."""
     monkeypatch.setattr(objective, "ROWS", 4)
     passes, positions, width, vocabulary = 2 if r_drop else 1, 11, 5, 7
     states = torch.randn(passes, positions, width, dtype=torch.float64, requires_grad=True)
     matrix = torch.randn(vocabulary, width, dtype=torch.float64, requires_grad=True)
+    bias = torch.randn(vocabulary, dtype=torch.float64, requires_grad=True) if biased else None
     labels = torch.randint(vocabulary, (positions,))
     with torch.no_grad():
         states[:, 3] *= 300.0
 
-    logs = (states @ matrix.T).log_softmax(-1)
+    logs = F.linear(states, matrix, bias).log_softmax(-1)
     labelled = logs.gather(-1, labels.expand(passes, -1).unsqueeze(-1))
     expected = -((1 - smoothing) * labelled.sum() + smoothing * logs.mean(-1).sum()) / passes
     if r_drop:
@@ -67,11 +69,12 @@ def test_the_gradients_formed_on_the_way_are_those_of_autograd(monkeypatch, smoo
         apart = apart + F.kl_div(logs[0], logs[1], log_target=True, reduction="sum")
         expected = expected + r_drop / 4 * apart
 
-    total, surprise = ProjectedLoss.apply(states, matrix, labels, smoothing, r_drop)
+    total, surprise = ProjectedLoss.apply(states, matrix, bias, labels, smoothing, r_drop)
     torch.testing.assert_close(total, expected)
     torch.testing.assert_close(surprise, -labelled.sum().detach() / passes)
-    formed = torch.autograd.grad(0.7 * total, (states, matrix))
-    reference = torch.autograd.grad(0.7 * expected, (states, matrix))
+    learned = (states, matrix) if bias is None else (states, matrix, bias)
+    formed = torch.autograd.grad(0.7 * total, learned)
+    reference = torch.autograd.grad(0.7 * expected, learned)
     torch.testing.assert_close(formed, reference)
 
 

@@ -54,7 +54,7 @@ export interface Machine {
   heads: number
   norm: 'post' | 'pre'
   activation: string
-  position: 'halves' | 'interleaved' | 'learned' | 'none'
+  position: 'halves' | 'interleaved' | 'spread' | 'learned' | 'none'
   position_base: number
   vocabulary: { source: number; target: number }
   languages: string[] // what `to` may be; empty where there is one direction

@@ -85,8 +85,9 @@ def search(
 ) -> list[Found]:
     """The best hypotheses for each row of source (B, S), at most `limits[b]` tokens long.
 
-    `forbidden` ids are never written. Without the cache every step computes all positions anew, to the same end. Every
-    hypothesis begins with the `prefix`, forbidden or not, and `watch` is told of each step of each sentence.
+    `forbidden` ids are never written, and the others share their probability. Without the cache every step computes all
+    positions anew, to the same end. Every hypothesis begins with the `prefix`, forbidden or not, and `watch` is told of
+    each step of each sentence.
     """
     K, device = config.beam, source.device
     found = [Found() for _ in limits]
@@ -101,11 +102,12 @@ def search(
 
     for length in range(1, max(limits, default=0) + 1):
         states = model.decode(written[:, -1:] if cached else written, memory, readable, cache)
-        log_probabilities = model.logits(states[:, -1]).float().log_softmax(-1)  # (B·K, V)
+        logits = model.logits(states[:, -1]).float()  # (B·K, V)
+        if forbidden is not None and length > len(prefix):
+            logits[:, forbidden] = -torch.inf
+        log_probabilities = logits.log_softmax(-1)
         if length <= len(prefix):
             log_probabilities = only(log_probabilities, prefix[length - 1])
-        elif forbidden is not None:
-            log_probabilities[:, forbidden] = -torch.inf
         best = candidates(sums, log_probabilities)
         ends = best.tokens == EOS  # (B, C)
         onward = ~ends & ((~ends).cumsum(1) <= K)  # (B, C): the first K of each sentence that do not end

@@ -101,9 +101,14 @@ def decode_batch(
     source = pad(sources)
     lengths = torch.tensor([len(ids) for ids in sources])
     readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
-    limits = [max(len(prefix), min(config.max_length, int(config.max_ratio * len(ids)) + 10)) for ids in sources]
+    limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
     source, readable, never = source.to(run.device), readable.to(run.device), never_written(run)
     return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
+
+
+def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
+    """How many tokens the translation of each source may have."""
+    return [min(config.max_length, int(config.max_ratio * len(ids)) + 10) for ids in sources]
 
 
 def never_written(run: Run) -> torch.Tensor:

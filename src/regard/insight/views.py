@@ -18,7 +18,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -533,13 +533,19 @@ def parts(run: Run) -> Iterator[Part]:
         if run.settings.model.norm == "pre":
             yield part(f"{name}.norm", name, "norm")
 
-    yield part("source_embedding", "input", "embedding")
-    yield part("source_position", "input", "position")
+    def enters(side: Literal["source", "target"]) -> Iterator[Part]:
+        yield part(f"{side}_embedding", "input", "embedding")
+        yield part(f"{side}_position", "input", "position")
+        if run.settings.model.embedding_norm:
+            yield part(f"{side}_norm", "input", "norm")
+
+    yield from enters("source")
     yield from stack("encoder")
-    yield part("target_embedding", "input", "embedding")
-    yield part("target_position", "input", "position")
+    yield from enters("target")
     yield from stack("decoder")
-    yield part("output", "output", "linear")
+    output = part("output", "output", "linear")
+    bias = 0 if model.output_bias is None else model.output_bias.numel()
+    yield replace(output, parameters=output.parameters + bias)
     yield Part("softmax", "output", -1, "softmax", 0, "")
 
 
@@ -658,8 +664,9 @@ def head(answer: Answer, kind: Kind, layer: int, head: int) -> HeadSteps:
 
 def flow(answer: Answer, stack: StackName) -> Flow:
     """The vectors that enter a stack, and those after each of its sublayers, residual and norm included."""
-    first = {"encoder": "source_position", "decoder": "target_position"}[stack]
-    states = {first: answer.seen.states[first]}
+    side = {"encoder": "source", "decoder": "target"}[stack]
+    entered = [name for name in (f"{side}_position", f"{side}_norm") if name in answer.seen.states][-1]
+    states = {entered: answer.seen.states[entered]}
     for name, state in answer.seen.states.items():
         block, _, around = name.rpartition(".")
         if block.startswith(f"{stack}.blocks.") and around in SUBLAYERS:

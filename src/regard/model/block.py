@@ -11,7 +11,7 @@ from regard.model.attention import Attention
 from regard.model.cache import BlockCache, Cache
 from regard.model.dropout import Dropout
 
-ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU}
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "swish": nn.SiLU}
 
 
 class FeedForward(nn.Module):

@@ -18,29 +18,31 @@ def sinusoids(positions: Tensor, width: int, base: float = 10_000.0, layout: str
         PE(pos, 2i)     = sin(pos / base^(2i / D))             Vaswani et al. 2017, section 3.5
         PE(pos, 2i + 1) = cos(pos / base^(2i / D))
 
-    That is the interleaved layout. The halves layout holds the same numbers, all sines first, then all cosines.
+    That is the interleaved layout. The halves layout holds the same numbers, all sines first, then all cosines. The
+    spread layout is halves with exponents 2i / (D − 2), so that the last is 1: tensor2tensor's, and M2M100's.
     """
-    exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width  # (D/2)
+    last = width - 2 if layout == "spread" else width
+    exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / max(last, 1)  # (D/2)
     angles = positions.to(torch.float64).unsqueeze(1) / base**exponents  # (T, D/2)
-    if layout == "halves":
+    if layout in ("halves", "spread"):
         table = torch.cat([angles.sin(), angles.cos()], dim=1)
     elif layout == "interleaved":
         table = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
     else:
-        raise ConfigError(f"layout={layout!r} is neither halves nor interleaved")
+        raise ConfigError(f"layout={layout!r} is neither halves nor interleaved nor spread")
     return table.to(torch.get_default_dtype())
 
 
 class Sinusoidal(nn.Module):
     """Adds sinusoids; the table is computed, never learned nor saved, and grows with the longest sentence seen."""
 
-    def __init__(self, width: int, base: float = 10_000.0, layout: str = "halves"):
+    def __init__(self, width: int, base: float = 10_000.0, layout: str = "halves", offset: int = 0):
         super().__init__()
-        self.width, self.base, self.layout = width, base, layout
+        self.width, self.base, self.layout, self.offset = width, base, layout, offset
         self.register_buffer("table", self.rows(64), persistent=False)
 
     def rows(self, count: int, device: torch.device | None = None) -> Tensor:
-        return sinusoids(torch.arange(count, device=device), self.width, self.base, self.layout)
+        return sinusoids(torch.arange(count, device=device) + self.offset, self.width, self.base, self.layout)
 
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
         end = past + x.size(1)
@@ -50,20 +52,21 @@ class Sinusoidal(nn.Module):
 
 
 class Learned(nn.Module):
-    """Adds a learned row for each position up to a fixed number."""
+    """Adds a learned row for each position up to a fixed number; `offset` rows before them stay unread."""
 
-    def __init__(self, width: int, positions: int):
+    def __init__(self, width: int, positions: int, offset: int = 0):
         super().__init__()
-        self.table = nn.Parameter(torch.randn(positions, width) * 0.02)
+        self.offset = offset
+        self.table = nn.Parameter(torch.randn(offset + positions, width) * 0.02)
 
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
-        end = past + x.size(1)
+        start, end = self.offset + past, self.offset + past + x.size(1)
         if end > self.table.size(0):
             raise ConfigError(
-                f"a sequence of {end} tokens does not fit model.max_positions={self.table.size(0)}: "
-                "shorten it, or train with more positions"
+                f"a sequence of {end - self.offset} tokens does not fit "
+                f"model.max_positions={self.table.size(0) - self.offset}: shorten it, or train with more positions"
             )
-        return x + self.table[past:end]
+        return x + self.table[start:end]
 
 
 class Unordered(nn.Module):

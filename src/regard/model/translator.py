@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from regard.config import TranslatorConfig
@@ -24,13 +25,16 @@ class Translator(nn.Module):
     def __init__(self, config: TranslatorConfig):
         super().__init__()
         self.config = config
-        self.source_embedding = Embedding(config.source_vocabulary, config.width)
+        self.source_embedding = embedding(config, config.source_vocabulary)
         shared = config.tied == "all"
-        self.target_embedding = self.source_embedding if shared else Embedding(config.target_vocabulary, config.width)
+        self.target_embedding = self.source_embedding if shared else embedding(config, config.target_vocabulary)
         untied = config.tied == "none"
-        self.output = Embedding(config.target_vocabulary, config.width) if untied else self.target_embedding
+        self.output = embedding(config, config.target_vocabulary) if untied else self.target_embedding
+        self.output_bias = nn.Parameter(torch.zeros(config.target_vocabulary)) if config.output_bias else None
         self.source_position = position(config)
         self.target_position = position(config)
+        self.source_norm = nn.LayerNorm(config.width) if config.embedding_norm else nn.Identity()
+        self.target_norm = nn.LayerNorm(config.width) if config.embedding_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
         self.encoder = stack(config, config.layers)
         self.decoder = stack(config, config.decoder_layers, reads=True)
@@ -40,7 +44,7 @@ class Translator(nn.Module):
 
     def encode(self, source: Tensor, readable: Tensor) -> Tensor:
         """The memory: a vector for each source token that has looked at all the others, (B, S, D)."""
-        x = self.dropout(self.source_position(self.source_embedding(source)))
+        x = self.dropout(self.source_norm(self.source_position(self.source_embedding(source))))
         return self.encoder(x, mask=readable[:, None, None, :])
 
     def decode(self, target: Tensor, memory: Tensor, readable: Tensor, cache: Cache | None = None) -> Tensor:
@@ -49,25 +53,29 @@ class Translator(nn.Module):
         With a cache, target holds the new tokens alone.
         """
         past = cache.length if cache else 0
-        x = self.dropout(self.target_position(self.target_embedding(target), past))
+        x = self.dropout(self.target_norm(self.target_position(self.target_embedding(target), past)))
         mask = causal(target.size(1), past, target.device)
         return self.decoder(x, mask, memory, readable[:, None, None, :], cache)
 
     def logits(self, x: Tensor) -> Tensor:
-        return self.output.logits(x)
+        return self.output.logits(x, self.output_bias)
 
     def cache(self) -> Cache:
         return Cache(self.config.decoder_layers)
 
 
+def embedding(config: TranslatorConfig, vocabulary: int) -> Embedding:
+    return Embedding(vocabulary, config.width, config.scale_embedding)
+
+
 def position(config: TranslatorConfig) -> nn.Module:
     match config.position:
         case "learned":
-            return Learned(config.width, config.max_positions)
+            return Learned(config.width, config.max_positions, config.position_offset)
         case "none":
             return Unordered()
         case layout:
-            return Sinusoidal(config.width, config.position_base, layout)
+            return Sinusoidal(config.width, config.position_base, layout, config.position_offset)
 
 
 def stack(config: TranslatorConfig, layers: int, reads: bool = False) -> Stack:

@@ -84,8 +84,10 @@ class TextTokenizer:
         pieces = self.pieces(range(len(self)))
         if pieces[: EOS + 1] != ["<pad>", "<unk>", "<s>", "</s>"]:
             raise ValueError("its first ids are not <pad> <unk> <s> </s>")
-        if sum(self.processor.is_byte(id) for id in range(len(self))) != BYTES:
-            raise ValueError("it does not spell unknown characters in bytes")
+        spelled = sum(self.processor.is_byte(id) for id in range(len(self)))
+        if spelled not in (BYTES, 0):
+            raise ValueError("it spells unknown characters in some bytes and not in others")
+        self.complete = spelled == BYTES  # an imported one may not be: to it, some characters are unknown
         self.control = frozenset(
             id for id in range(len(self)) if self.processor.is_control(id) or self.processor.is_unknown(id)
         )
@@ -157,9 +159,16 @@ class TextTokenizer:
         With sampling, one of the many ways to cut it: unigram draws among them all with their probability to the power
         of `sampling` (Kudo 2018, section 3.3), BPE leaves out each merge with that probability (Provilkov et al. 2020).
         """
+        if not self.complete:
+            return self.looked_up(normalise(text))
         if not sampling:
             return self.processor.encode(normalise(text))
         return self.processor.encode(normalise(text), enable_sampling=True, alpha=sampling, nbest_size=-1)
+
+    def looked_up(self, normalised: str) -> list[int]:
+        """By what is written: a stretch that this model does not know may be a token of the other language's."""
+        ids = map(self.processor.piece_to_id, self.processor.encode(normalised, out_type=str))
+        return [UNKNOWN if id in self.control else id for id in ids]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, control ids left out; always one line, whatever a model has made of the bytes."""
@@ -174,14 +183,14 @@ class TextTokenizer:
         normalised, ids = normalise(text), self.encode(text)
         tokens: list[Token] = []
         at, spelled = -1, 0  # -1: sentencepiece puts a space before the first word, to be like the others
-        for id, piece in zip(ids, self.pieces(ids), strict=True):
+        for id, piece in zip(ids, self.processor.encode(normalised, out_type=str), strict=True):
             start = max(at, 0)
             if self.processor.is_byte(id):
                 end, spelled = start + 1, spelled + 1
                 if spelled == len(normalised[start].encode()):
                     at, spelled = end, 0
             else:
-                at = end = at + len(piece)
+                at = end = min(at + len(piece), len(normalised))  # more only where an imported one rewrites ½ as 1⁄2
             tokens.append(Token(piece, id, start, end))
         return Steps(text, normalised, tuple(tokens))
 

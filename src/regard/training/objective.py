@@ -31,14 +31,15 @@ def translation(model: Translator, batch: Batch, smoothing: float = 0.0, r_drop:
     states = model.decode(target, model.encode(source, readable), readable)  # (P·B, T, D)
     states = states.unflatten(0, (passes, -1))[:, batch.wanted]  # (P, N, D)
     labels = batch.labels[batch.wanted]  # (N)
-    total, surprise = ProjectedLoss.apply(states, model.output.table.weight, labels, smoothing, r_drop)
+    matrix, bias = model.output.table.weight, model.output_bias
+    total, surprise = ProjectedLoss.apply(states, matrix, bias, labels, smoothing, r_drop)
     return Loss(total, surprise, len(labels))
 
 
 class ProjectedLoss(torch.autograd.Function):
     """Output projection, softmax and loss in one, a few rows at a time, the gradients formed on the way.
 
-        logits = x Eᵀ,  p = softmax(logits),  t = (1 − ε) · one-hot(label) + ε / V    Szegedy et al. 2016, section 7
+        logits = x Eᵀ + b,  p = softmax(logits),  t = (1 − ε) · one-hot(label) + ε / V    Szegedy et al. 2016, section 7
         loss = − Σ t log p,  ∂loss/∂logits = p − t
 
     The logits of a whole batch are by far its largest tensor; here none of them outlives its rows, and the softmax is
@@ -48,15 +49,24 @@ class ProjectedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, states: Tensor, matrix: Tensor, labels: Tensor, smoothing: float, r_drop: float
+        ctx: Any,
+        states: Tensor,
+        matrix: Tensor,
+        bias: Tensor | None,
+        labels: Tensor,
+        smoothing: float,
+        r_drop: float,
     ) -> tuple[Tensor, Tensor]:
         passes, vocabulary = states.size(0), matrix.size(0)
         learning = any(ctx.needs_input_grad)
         to_states, to_matrix = torch.empty_like(states), torch.zeros_like(matrix)
+        to_bias = None if bias is None else torch.zeros_like(bias)
         total, surprise = matrix.new_zeros(()), matrix.new_zeros(())
-        mean_row = matrix.mean(0)  # its logit is the mean of all logits
+        mean_row, mean_bias = matrix.mean(0), 0.0 if bias is None else bias.mean()  # their logit is the mean of all
         for x, label, to_x in zip(states.split(ROWS, 1), labels.split(ROWS), to_states.split(ROWS, 1), strict=True):
             logits = (x @ matrix.T).to(matrix.dtype)  # (P, R, V)
+            if bias is not None:
+                logits += bias
             at_label = label.expand(passes, -1).unsqueeze(-1)  # (P, R, 1)
             of_label = logits.gather(-1, at_label).squeeze(-1)
             top = logits.amax(-1)
@@ -64,7 +74,7 @@ class ProjectedLoss(torch.autograd.Function):
             normalizer = top - p.amax(-1).log()  # log Σ exp logits; p of the top is at least 1 / V
             missed = normalizer - of_label  # −log p of the label, (P, R)
             surprise += missed.sum() / passes
-            total += ((1 - smoothing) * missed + smoothing * (normalizer - x @ mean_row)).sum() / passes
+            total += ((1 - smoothing) * missed + smoothing * (normalizer - x @ mean_row - mean_bias)).sum() / passes
             gradient = p
             if r_drop:
                 gap = (logits[0] - normalizer[0, :, None]) - (logits[1] - normalizer[1, :, None])  # log p₁ − log p₂
@@ -76,16 +86,20 @@ class ProjectedLoss(torch.autograd.Function):
                 gradient.scatter_add_(-1, at_label, torch.full_like(at_label, smoothing - 1, dtype=p.dtype))
                 to_x.copy_(gradient @ matrix)
                 to_matrix.addmm_(gradient.flatten(0, 1).T, x.flatten(0, 1).to(matrix.dtype))
+                if to_bias is not None:
+                    to_bias += gradient.sum((0, 1))
         if smoothing:  # ε / V of every label, subtracted once for all rows
             to_states -= smoothing * mean_row
             to_matrix -= smoothing / vocabulary * states.sum((0, 1))
-        ctx.save_for_backward(to_states, to_matrix)
+            if to_bias is not None:
+                to_bias -= smoothing / vocabulary * passes * states.size(1)
+        ctx.save_for_backward(to_states, to_matrix, to_bias)
         ctx.passes = passes
         ctx.mark_non_differentiable(surprise)
         return total, surprise
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
-        to_states, to_matrix = ctx.saved_tensors
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         weight = gradients[0] / ctx.passes
-        return to_states * weight, to_matrix * weight, None, None, None
+        found = (None if gradient is None else gradient * weight for gradient in ctx.saved_tensors)
+        return *found, None, None, None

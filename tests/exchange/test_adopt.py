@@ -1,0 +1,368 @@
+"""Other people's folders become runs: the same ids, the same logits, the same translations, and the way back."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+import regard
+from counting import pairs
+from regard.config import DecodeConfig
+from regard.decoding.engine import Engine, differing
+from regard.errors import RegardError
+from regard.run import Run
+from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
+from traded import batch_of, sources_for, translations
+
+TEXTS = ["two five one", "  ½ ﬁve  café ", "日本 one", "seven six"]
+SIZES: dict[str, Any] = {
+    "d_model": 12,
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 3,
+    "encoder_ffn_dim": 20,
+    "decoder_ffn_dim": 20,
+    "max_position_embeddings": 40,
+    "forced_eos_token_id": None,
+}
+KINDS = ["marian", "marian-two", "pegasus", "m2m_100", "bart"]
+
+
+def learned(texts: list[str], kind: str, **options: Any) -> bytes:
+    """A vocabulary as other people have it: no bytes, Unicode's NFKC, and sentencepiece's usual ids."""
+    model = io.BytesIO()
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        model_type=kind,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=3,
+        **options,
+    )
+    return model.getvalue()
+
+
+def pieces_of(model: bytes) -> list[str]:
+    processor = SentencePieceProcessor(model_proto=model)
+    return [processor.id_to_piece(id) for id in range(len(processor))]
+
+
+@pytest.fixture(scope="module")
+def models() -> tuple[bytes, bytes]:
+    both = pairs(60, seed=4)
+    source = learned([pair.source for pair in both], "unigram")
+    return source, learned([pair.target for pair in both], "unigram")
+
+
+def marian(folder: Path, models: tuple[bytes, bytes], two: bool = False) -> Any:
+    """As the OPUS models are: </s> is 0, <pad> is last and starts the decoder, a piece or two has no id."""
+    from transformers import MarianConfig, MarianMTModel
+
+    source, target = (pieces_of(model)[3:] for model in models)
+    sets = [source[:-2], target] if two else [list(dict.fromkeys([*source[:-2], *target]))]
+    tables = [{piece: id for id, piece in enumerate(["</s>", "<unk>", *names, "<pad>"])} for names in sets]
+    for name, table in zip(("vocab.json", "target_vocab.json"), tables, strict=False):
+        (folder / name).write_text(json.dumps(table))
+    for name, model in zip(("source.spm", "target.spm"), models, strict=True):
+        (folder / name).write_bytes(model)
+    size, target_size = len(tables[0]), len(tables[-1])
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "MarianTokenizer", "separate_vocabs": two, "model_max_length": 40})
+    )
+    pad: dict[str, Any] = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1}
+    if two:  # then both sides must have <pad> at one id
+        for name in ("vocab.json", "target_vocab.json"):
+            table = json.loads((folder / name).read_text())
+            del table["<pad>"]
+            moved = {piece: id + (id > 1) for piece, id in table.items()}
+            (folder / name).write_text(json.dumps(moved | {"<pad>": 2}))
+        pad = {"pad_token_id": 2, "decoder_start_token_id": 2}
+        pad |= {"decoder_vocab_size": target_size, "share_encoder_decoder_embeddings": False}
+    return MarianMTModel(
+        MarianConfig(**SIZES, **pad, vocab_size=size, eos_token_id=0, activation_function="swish", scale_embedding=True)
+    )
+
+
+def pegasus(folder: Path, models: tuple[bytes, bytes]) -> Any:
+    """<pad>, </s>, masks, and then sentencepiece's ids moved up; the decoder starts from <pad>."""
+    from transformers import PegasusConfig, PegasusForConditionalGeneration
+
+    texts = [pair.source for pair in pairs(60, seed=4)]
+    model = learned(texts, "unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    (folder / "spiece.model").write_bytes(model)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"offset": 5}))
+    size = len(pieces_of(model)) + 5
+    given: dict[str, Any] = {"pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1}
+    return PegasusForConditionalGeneration(
+        PegasusConfig(**SIZES, **given, vocab_size=size, activation_function="relu", scale_embedding=True)
+    )
+
+
+def fairseq(folder: Path, models: tuple[bytes, bytes]) -> dict[str, Any]:
+    """<s> <pad> </s> <unk> as fairseq has them; the decoder starts from </s>; languages and made-up words last."""
+    names = ["<s>", "<pad>", "</s>", "<unk>", *pieces_of(models[0])[3:]]
+    (folder / "sentencepiece.bpe.model").write_bytes(models[0])
+    (folder / "vocab.json").write_text(json.dumps({piece: id for id, piece in enumerate(names)}))
+    languages = ["__de__", "__en__"]
+    (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": languages}))
+    given = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 2}
+    return {**SIZES, **given, "vocab_size": len(names) + 4}
+
+
+def m2m_100(folder: Path, models: tuple[bytes, bytes]) -> Any:
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    return M2M100ForConditionalGeneration(M2M100Config(**fairseq(folder, models)))
+
+
+def bart(folder: Path, models: tuple[bytes, bytes]) -> Any:
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    return BartForConditionalGeneration(BartConfig(**fairseq(folder, models), scale_embedding=False))
+
+
+def foreign(kind: str, folder: Path, models: tuple[bytes, bytes]) -> Any:
+    """A folder of that kind with random parameters, none of them 0 or 1, and the model that is in it."""
+    folder.mkdir()
+    makers = {"marian": marian, "pegasus": pegasus, "m2m_100": m2m_100, "bart": bart}
+    makers["marian-two"] = lambda folder, models: marian(folder, models, two=True)
+    model = makers[kind](folder, models).eval()
+    with torch.no_grad():
+        for parameter in (parameter for parameter in model.parameters() if parameter.requires_grad):
+            parameter.add_(torch.randn_like(parameter) * 0.3)
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.add_(torch.randn_like(model.final_logits_bias))
+    model.save_pretrained(folder)
+    return model
+
+
+def their_ids(run: Run, side: str) -> torch.Tensor:
+    """For each of our ids, the row that it took; −1 for what is a copy."""
+    assert run.folder
+    told = json.loads((run.folder / "origin" / "rows.json").read_text())[side]
+    rows = torch.tensor(told["rows"])
+    rows[torch.tensor(told["copies"], dtype=torch.long)] = -1
+    return rows
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logits_are_those_of_transformers(kind: str, models, tmp_path: Path):
+    model = foreign(kind, tmp_path / "theirs", models)
+    run = regard.load(regard.adopt(tmp_path / "theirs", tmp_path / "run").folder or "")
+    read, written = (their_ids(run, side) for side in ("source", "target"))
+    own = (written >= 0).nonzero().flatten()
+    known = (read >= 0).nonzero().flatten()
+    source, readable = batch_of(sources_for(run, 7))
+    source = known[source % len(known)]
+    source = source.masked_fill(source <= EOS, EOS).masked_fill(~readable, PAD)
+    target = own[torch.randint(EOS, len(own), (7, 5))]
+    target[:, 0] = BOS
+    starts = written[target]
+    starts[:, 0] = model.config.decoder_start_token_id
+    with torch.no_grad():
+        ours = run.model(source, target, readable)
+        theirs = model(read[source], readable.long(), decoder_input_ids=starts, use_cache=False).logits
+        torch.testing.assert_close(ours[..., own], theirs[..., written[own]], atol=1e-5, rtol=1e-5)
+        everything = ours.softmax(-1)[..., own].sum(-1)
+        torch.testing.assert_close(everything, torch.ones(7, 5), msg="an id that they lack has probability 0")
+        cache, memory = run.model.cache(), run.model.encode(source, readable)
+        steps = [run.model.decode(token, memory, readable, cache) for token in target.split(1, 1)]
+        torch.testing.assert_close(run.model.logits(torch.cat(steps, 1)), ours, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_export_gives_back_what_was_imported(kind: str, models, tmp_path: Path):
+    theirs, out = tmp_path / "theirs", tmp_path / "out"
+    foreign(kind, theirs, models)
+    regard.export(regard.load(regard.adopt(theirs, tmp_path / "run").folder or ""), "huggingface", out)
+    before, after = load_file(theirs / "model.safetensors"), load_file(out / "model.safetensors")
+    assert before.keys() == after.keys()
+    for name in before:
+        near = "embed_positions" in name and kind == "pegasus"  # computed anew, in other roundings
+        assert torch.allclose(before[name], after[name], atol=1e-6) if near else torch.equal(before[name], after[name])
+    for path in theirs.iterdir():
+        if path.suffix in (".json", ".spm", ".model"):
+            assert path.name == "config.json" or (out / path.name).read_bytes() == path.read_bytes()
+    assert json.loads((theirs / "config.json").read_text()) == json.loads((out / "config.json").read_text())
+
+
+@pytest.mark.parametrize("kind", ["marian", "marian-two"])
+def test_text_has_the_ids_that_marian_s_tokenizer_gives_it(kind: str, models, tmp_path: Path):
+    from transformers import AutoTokenizer
+
+    foreign(kind, tmp_path / "theirs", models)
+    run = regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    unknown = tokenizer.unk_token_id
+    read, written = (their_ids(run, side) for side in ("source", "target"))
+    for text in TEXTS:
+        assert tokenizer(text).input_ids == [unknown if id < 0 else id for id in read[run.encode_source(text)].tolist()]
+        ids = written[run.encode_target(text)]
+        assert tokenizer(text_target=text).input_ids == [unknown if id < 0 else id for id in ids.tolist()]
+
+
+def test_an_imported_marian_translates_as_transformers_does(models, tmp_path: Path):
+    from transformers import AutoTokenizer
+
+    model = foreign("marian", tmp_path / "theirs", models)
+    run = regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    texts = ["two five one", "one", "seven six three", "four four"]
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
+    never = {"bad_words_ids": [[model.config.pad_token_id], [1]]}
+    written = model.generate(**batch, num_beams=4, early_stopping=True, max_length=12, length_penalty=0.7, **never)
+    expected = tokenizer.batch_decode(written, skip_special_tokens=True, use_source_tokenizer=False)
+    ours = regard.translate(run, texts, beam=4, max_length=11, max_ratio=20.0, length_penalty=0.7)
+    told = [translation.candidates[0] for translation in ours]
+    rows = their_ids(run, "target")
+    assert [rows[list(each.ids)].tolist() for each in told] == [
+        [id for id in row[1:] if id not in (0, model.config.pad_token_id)] for row in written.tolist()
+    ]
+    assert [each.text for each in told] == expected
+
+
+def test_a_run_s_own_ids_lead_and_a_start_that_is_no_start_is_a_copy(models, tmp_path: Path):
+    model = foreign("m2m_100", tmp_path / "theirs", models)
+    run = regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    assert their_ids(run, "target")[[PAD, UNKNOWN, BOS, EOS]].tolist() == [1, 3, -1, 2]
+    table = run.model.source_embedding.table.weight
+    assert torch.equal(table[BOS], model.model.shared.weight[2])
+    pieces = run.source_tokenizer.pieces(range(len(run.source_tokenizer)))
+    assert pieces[:5] == ["<pad>", "<unk>", "<s>", "</s>", "<<s>:0>"]
+    assert pieces[-4:] == ["__de__", "__en__", *(f"<unused:{id}>" for id in range(len(pieces) - 3, len(pieces) - 1))]
+    assert run.source_tokenizer.decode(run.source_tokenizer.encode("two five")) == "two five"
+
+
+def test_a_run_that_is_imported_works_as_any_other(models, tmp_path: Path):
+    foreign("marian", tmp_path / "theirs", models)
+    run = regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    assert len(translations(run, ["two five one", ""])) == 2
+    trace = regard.explain(run, "two five one", max_length=4)
+    assert trace.translation == translations_within(run, "two five one", 4)
+
+
+def test_an_imported_run_is_the_same_in_the_engine(models, tmp_path: Path):
+    for kind in ("marian", "bart"):
+        foreign(kind, tmp_path / kind, models)
+        run = regard.adopt(tmp_path / kind, tmp_path / f"run-{kind}")
+        decode = DecodeConfig(beam=3, max_length=9)
+        assert differing(run, Engine(run, workers=1), sources_for(run, 6), decode) == []
+
+
+def test_a_run_whose_origin_was_tampered_with_is_refused(models, tmp_path: Path):
+    foreign("marian", tmp_path / "theirs", models)
+    run = regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    rows = tmp_path / "run" / "origin" / "rows.json"
+    for told in ({}, {"source": {"rows": [7] * 9, "copies": []}}, {"source": 1, "target": 2}):
+        rows.write_text(json.dumps(told))
+        with pytest.raises(RegardError) as caught:
+            regard.export(run, "huggingface", tmp_path / "out")
+        assert str(caught.value) == f"{rows} does not fit the run: import it again"
+
+
+def translations_within(run: Run, text: str, length: int) -> str:
+    return next(regard.translate(run, [text], max_length=length)).text
+
+
+def spoiled(folder: Path, how: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    parameters = folder / "model.safetensors"
+    match how:
+        case "pickled":
+            parameters.rename(folder / "pytorch_model.bin")
+        case "absent":
+            parameters.unlink()
+        case "cut":
+            parameters.write_bytes(parameters.read_bytes()[:1000])
+        case "linked":
+            parameters.rename(folder.parent / "elsewhere")
+            parameters.symlink_to(folder.parent / "elsewhere")
+        case "huge":
+            config |= {"encoder_ffn_dim": 2**30, "decoder_ffn_dim": 2**30}
+        case "wordy":
+            config |= {"vocab_size": 2**23}
+        case "typed":
+            config |= {"d_model": "twelve"}
+        case "unlike":
+            config |= {"decoder_ffn_dim": 24}
+        case "other":
+            config |= {"model_type": "t5"}
+        case "beyond":
+            config |= {"eos_token_id": 99999}
+        case "renamed":
+            save_file(
+                {name.replace("fc1", "fc9"): tensor for name, tensor in load_file(parameters).items()}, parameters
+            )
+        case "untokenized":
+            (folder / "source.spm").unlink()
+        case "garbled":
+            (folder / "source.spm").write_bytes(os.urandom(100))
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (
+            "pickled",
+            "{f} has its parameters pickled in a .bin file, which could run code: save it as model.safetensors",
+        ),
+        ("absent", "{f} has no model.safetensors: give the folder that save_pretrained of transformers wrote"),
+        ("cut", "{f}/model.safetensors cannot be read as parameters: "),
+        ("linked", "{f}/model.safetensors is a link that leads out of its folder: copy the folder with cp -rL first"),
+        (
+            "huge",
+            "{f}/model.safetensors does not hold the model that config.json describes: model.encoder.layers.0.fc1",
+        ),
+        ("wordy", "{f}/model.safetensors has no matrix of 8388608 rows, which {f}/config.json calls vocab_size"),
+        ("typed", "{f}/config.json: model.width='twelve' should be a whole number"),
+        ("unlike", "{f}/config.json has ffn_dim of 20 in the encoder and 24 in the decoder: ours are alike"),
+        (
+            "other",
+            "{f} is not a model that regard imports: its config.json should have a model_type of marian, pegasus",
+        ),
+        ("beyond", "{f} has ids beyond its vocabulary of "),
+        ("renamed", "{f}/model.safetensors does not hold the model that config.json describes: model.encoder.layers.0"),
+        ("untokenized", "{f} has none of source.spm, spiece.model, sentencepiece.bpe.model: its tokenizer is not"),
+        ("garbled", "{f} has a sentencepiece model that is damaged"),
+    ],
+)
+def test_a_folder_that_cannot_be_taken_in_is_refused_in_one_sentence(how: str, message: str, models, tmp_path: Path):
+    folder = tmp_path / "theirs"
+    foreign("marian", folder, models)
+    spoiled(folder, how)
+    with pytest.raises(RegardError) as caught:
+        regard.adopt(folder, tmp_path / "run")
+    assert str(caught.value).startswith(message.format(f=folder))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_bpe_models_over_one_table_of_ids_are_refused(models, tmp_path: Path):
+    bpe = learned([pair.target for pair in pairs(60, seed=4)], "bpe")
+    foreign("marian", tmp_path / "theirs", (models[0], bpe))
+    with pytest.raises(RegardError, match="regard takes two sentencepiece models with one table of ids only if they"):
+        regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    foreign("marian-two", tmp_path / "two", (models[0], bpe))
+    assert len(regard.adopt(tmp_path / "two", tmp_path / "run").target_tokenizer) > 50
+
+
+def test_byte_level_pieces_are_refused(models, tmp_path: Path):
+    foreign("bart", tmp_path / "theirs", models)
+    (tmp_path / "theirs" / "sentencepiece.bpe.model").unlink()
+    with pytest.raises(RegardError) as caught:
+        regard.adopt(tmp_path / "theirs", tmp_path / "run")
+    assert str(caught.value) == (
+        f"{tmp_path / 'theirs'} has none of source.spm, spiece.model, sentencepiece.bpe.model: its tokenizer is not "
+        "sentencepiece (BART's is byte-level BPE), and regard reads no other"
+    )
