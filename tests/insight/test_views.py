@@ -16,12 +16,13 @@ import regard
 from regard import showcase
 from regard.config import validate
 from regard.errors import RegardError
-from regard.insight import views
+from regard.insight import contract, views
 from regard.insight.change import switched_off
+from regard.insight.contract import Packed, Question
 from regard.insight.explain import explain
 from regard.insight.notebook import to_html
 from regard.insight.trace import Trace
-from regard.insight.views import Packed, Question, ask
+from regard.insight.views import ask
 from regard.insight.words import words
 from regard.model import build
 from regard.run import Run
@@ -62,7 +63,7 @@ def test_the_views_have_the_fields_that_the_page_reads(deep):
     """types.ts is what the page believes in: every interface there is a view here, field by field."""
     interfaces = dict(re.findall(r"export interface (\w+) \{\n(.*?)\n\}", TYPES.read_text(), re.DOTALL))
     for name, text in interfaces.items():
-        kind = getattr(views, name)
+        kind = getattr(contract, name)
         fields = re.findall(r"^  (\w+):", text, re.MULTILINE)
         known = kind.model_fields if name == "Question" else kind.__dataclass_fields__
         assert list(known) == fields, name

@@ -1,4 +1,4 @@
-// What the page reads: the JSON of regard.insight.views, format 1. The page computes nothing of the model's; what it
+// What the page reads: the JSON of regard.insight.contract, format 1. The page computes nothing of the model's; what it
 // shows of numbers came from here. Tokens, layers and heads are counted from 0 here, and from 1 where people read.
 
 /** An array: its shape, and its numbers in the order of the last axis, as float32, little-endian, in base64. */

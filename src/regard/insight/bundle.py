@@ -13,7 +13,7 @@ from regard.config import validate
 from regard.decoding.translate import decode_settings
 from regard.errors import RegardError
 from regard.insight import views
-from regard.insight.views import Question
+from regard.insight.contract import Question
 from regard.run import Run
 
 PAGE = Path(__file__).with_name("page")  # built from web/ by make page

@@ -27,7 +27,8 @@ from typing import Any, TypeVar
 from regard.config import Config, validate
 from regard.errors import RegardError
 from regard.insight import bundle, views
-from regard.insight.views import Answer, FindQuestion, FlowQuestion, HeadQuestion, Question, VectorsQuestion
+from regard.insight.contract import FindQuestion, FlowQuestion, HeadQuestion, Question, VectorsQuestion
+from regard.insight.views import Answer
 from regard.run import Run, load
 
 try:

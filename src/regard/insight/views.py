@@ -11,28 +11,51 @@ Shapes: L layers, H heads, S source tokens, T target tokens, D width, d = D / H.
 
 from __future__ import annotations
 
-import base64
 import json
 import math
-import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard import __version__
-from regard.config import Config, DecodeConfig
+from regard.config import DecodeConfig
 from regard.decoding.translate import decode_settings, never_written
 from regard.decoding.tree import Tree
 from regard.errors import DataError
 from regard.insight.change import switched_off, without_mask, without_positions
+from regard.insight.contract import (
+    FORMAT,
+    Beam,
+    Finding,
+    Flow,
+    HeadFigures,
+    HeadSteps,
+    Kind,
+    Line,
+    Look,
+    Machine,
+    Node,
+    Offline,
+    Option,
+    Part,
+    Question,
+    Role,
+    Side,
+    StackName,
+    Step,
+    Token,
+    Training,
+    Vectors,
+    Word,
+    pack,
+)
 from regard.insight.explain import LIMIT, Pass, evaluating, translate_and_record
 from regard.insight.trace import KINDS
 from regard.insight.words import Word as Spelled
@@ -42,18 +65,10 @@ from regard.model.embedding import Embedding
 from regard.run import Run
 from regard.tokens.text import EOS, TextTokenizer
 
-FORMAT = 1
-LETTERS = 10_000  # of a question's text
 NUMBERS = 10_000_000  # weights of an answer, about: what a browser still takes
 CARRIED = 400_000  # numbers of heads that an offline page carries
 OPTIONS = 12  # of a time step
 LINES = 20_000  # of metrics.jsonl in one answer
-
-Kind = Literal["encoder", "decoder", "cross"]
-Side = Literal["source", "read"]
-StackName = Literal["encoder", "decoder"]
-Role = Literal["embedding", "position", "self", "cross", "feed", "norm", "linear", "softmax"]
-OFF = re.compile(rf"({'|'.join(KINDS)})\.(0|[1-9]\d{{0,3}})\.(0|[1-9]\d{{0,3}})")
 
 PHRASEBOOK = "the embedded phrasebook"  # data.source of the demo's run
 LECTURE = (  # and sentences to begin with
@@ -61,291 +76,6 @@ LECTURE = (  # and sentences to begin with
     "The animal didn't cross the street because it was too wide.",
     "I am a student.",
 )
-
-# ---------------------------------------------------------------------------------------------------- the question
-
-Index = Annotated[int, Field(ge=0, le=2**31 - 1)]
-
-
-class Question(Config):
-    """What is asked of the model, whole: two equal questions have one answer."""
-
-    text: str = ""
-    to: str = ""  # "" where there is one direction
-    prefix: Annotated[tuple[Index, ...], Field(max_length=1024)] = ()  # target ids that the output must begin with
-    off: Annotated[tuple[str, ...], Field(max_length=10_000)] = ()  # heads switched off: encoder.0.3
-    order: Annotated[tuple[Index, ...], Field(max_length=LETTERS)] | None = None  # source words left, in this order
-    mask: bool = True  # False: the decoder may look ahead
-    positions: bool = True  # False: no positional encodings
-
-    @model_validator(mode="after")
-    def is_one(self) -> Self:
-        if len(self.text) > LETTERS:
-            raise ValueError(f"a text of {len(self.text):,} letters is too long to look at: give at most {LETTERS:,}")
-        for head in self.off:
-            if not OFF.fullmatch(head):
-                raise ValueError(f"off={head[:40]!r} names no head: write kind.layer.head, such as encoder.0.3")
-        if self.order is not None and len(set(self.order)) < len(self.order):
-            raise ValueError("order names a word twice: each is left once or not at all")
-        if EOS in self.prefix[:-1]:
-            raise ValueError("prefix goes on after </s>: nothing is written after the end")
-        return self
-
-
-class VectorsQuestion(Config):
-    """Of which line the vectors are wanted."""
-
-    question: Question = Question()
-    side: Side = "source"
-
-
-class HeadQuestion(Config):
-    """Which head is wanted."""
-
-    question: Question = Question()
-    kind: Kind = "encoder"
-    layer: Index = 0
-    head: Index = 0
-
-
-class FlowQuestion(Config):
-    """Which stack is wanted."""
-
-    question: Question = Question()
-    stack: StackName = "encoder"
-
-
-class FindQuestion(Config):
-    """Which heads look from one word of the rows onto one of the columns?"""
-
-    question: Question = Question()
-    kind: Kind = "encoder"
-    from_: Annotated[int, Field(ge=0, le=2**31 - 1, alias="from")] = 0
-    onto: Index = 0
-
-
-# ------------------------------------------------------------------------------------------------------- the views
-
-
-@dataclass(frozen=True)
-class Packed:
-    """An array: its shape, and its numbers, the last axis the fastest, as float32, little-endian, in base64."""
-
-    shape: tuple[int, ...]
-    data: str
-
-
-def pack(array: np.ndarray | Tensor) -> Packed:
-    numbers = np.ascontiguousarray(array.float().cpu().numpy() if isinstance(array, Tensor) else array, dtype="<f4")
-    return Packed(numbers.shape, base64.b64encode(numbers.tobytes()).decode())
-
-
-@dataclass(frozen=True)
-class Token:
-    """One token, and which of its line's words it belongs to."""
-
-    id: int
-    piece: str
-    word: int
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word as people read it: tokens start … end − 1."""
-
-    text: str
-    start: int
-    end: int
-    control: bool
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of tokens, and the words that they spell."""
-
-    tokens: list[Token]
-    words: list[Word]
-
-
-@dataclass(frozen=True)
-class Part:
-    """One piece of the machine: a sublayer, or what stands before and after the stacks."""
-
-    name: str
-    stack: Literal["input", "encoder", "decoder", "output"]
-    block: int  # −1 outside the blocks
-    role: Role
-    parameters: int
-    shares: str
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What does not depend on the sentence."""
-
-    format: int
-    version: str
-    name: str
-    live: bool
-    parameters: int
-    layers: int
-    decoder_layers: int
-    width: int
-    hidden: int
-    heads: int
-    norm: str
-    activation: str
-    position: str
-    position_base: float
-    vocabulary: dict[str, int]
-    languages: list[str]
-    limit: int
-    parts: list[Part]
-    examples: list[str]
-
-
-@dataclass(frozen=True)
-class Option:
-    """One continuation of an output at one time step."""
-
-    id: int
-    piece: str
-    logit: float
-    probability: float
-
-
-@dataclass(frozen=True)
-class Step:
-    """A time step of writing: what it chose from."""
-
-    chosen: Option
-    options: list[Option]
-    forced: bool
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node of the beam: one token written after its parent."""
-
-    parent: int
-    step: int
-    id: int
-    piece: str
-    log_probability: float
-    score: float
-    fate: Literal["kept", "dropped", "finished"]
-    best: bool
-
-
-@dataclass(frozen=True)
-class Beam:
-    """The search as a tree."""
-
-    width: int
-    length_penalty: float
-    nodes: list[Node]
-
-
-@dataclass(frozen=True)
-class HeadFigures:
-    """What one head does in this sentence: means over its rows, as shares of 1 but for the first two."""
-
-    kind: Kind
-    layer: int
-    head: int
-    entropy: float  # bits
-    distance: float  # tokens
-    self: float
-    previous: float
-    next: float
-    punctuation: float
-    ends: float
-
-
-@dataclass(frozen=True)
-class Look:
-    """What the first view needs."""
-
-    format: int
-    question: dict[str, Any]
-    translation: str
-    seconds: float
-    typed: Line
-    source: Line
-    read: Line
-    target: Line
-    steps: list[Step]
-    weights: dict[str, Packed]
-    heads: list[HeadFigures]
-    beam: Beam | None
-
-
-@dataclass(frozen=True)
-class Vectors:
-    """Words to vectors."""
-
-    side: Side
-    embedding: Packed
-    position: Packed
-    sum: Packed
-
-
-@dataclass(frozen=True)
-class HeadSteps:
-    """The six steps of one head, with the model's numbers."""
-
-    kind: Kind
-    layer: int
-    head: int
-    q: Packed
-    k: Packed
-    v: Packed
-    scores: Packed
-    scaled: Packed
-    masked: list[list[bool]] | None
-    weights: Packed
-    z: Packed
-
-
-@dataclass(frozen=True)
-class Flow:
-    """The vector of each token after each sublayer."""
-
-    stack: StackName
-    names: list[str]
-    states: Packed
-
-
-@dataclass(frozen=True)
-class Finding:
-    """How much one head looks from a word onto another."""
-
-    kind: Kind
-    layer: int
-    head: int
-    weight: float
-    rank: int
-
-
-@dataclass(frozen=True)
-class Training:
-    """Lines of metrics.jsonl."""
-
-    lines: list[dict[str, float]]
-    next: int
-
-
-@dataclass(frozen=True)
-class Offline:
-    """What an offline page carries in place of a server."""
-
-    machine: Machine
-    look: Look
-    vectors: list[Vectors]
-    heads: list[HeadSteps]
-    flows: list[Flow]
-    training: Training
-
 
 # -------------------------------------------------------------------------------------------------------- answering
 
