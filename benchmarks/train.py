@@ -68,7 +68,13 @@ from regard.training.objective import translation
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))  # where our parameters have the names that others give them
-from references import HUGGING_FACE, hugging_face_sizes, renamed  # noqa: E402  # pyright: ignore[reportMissingImports]
+from references import (  # noqa: E402  # pyright: ignore[reportMissingImports]
+    HUGGING_FACE,
+    TORCH_DECODER,
+    TORCH_ENCODER,
+    hugging_face_sizes,
+    renamed,
+)
 
 DATA = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data"))
 SIZES = {
@@ -159,9 +165,8 @@ class TorchTransformer(Embedded):
         self.model = nn.Transformer(
             config.width, config.heads, custom_encoder=self.encoder, custom_decoder=self.decoder, batch_first=True
         )
-        self.encoder.load_state_dict(renamed(ours.encoder.state_dict(), TORCH | {"around_feed.norm.": "norm2."}))
-        second = {"around_cross.norm.": "norm2.", "around_feed.norm.": "norm3."}
-        self.decoder.load_state_dict(renamed(ours.decoder.state_dict(), TORCH | second))
+        self.encoder.load_state_dict(renamed(ours.encoder.state_dict(), TORCH_ENCODER))
+        self.decoder.load_state_dict(renamed(ours.decoder.state_dict(), TORCH_DECODER))
         for module in self.model.modules():  # by default it drops attention weights and hidden features as well
             if isinstance(module, nn.MultiheadAttention):
                 module.dropout = 0.0
@@ -179,18 +184,6 @@ class TorchTransformer(Embedded):
             src_key_padding_mask=hidden,
             memory_key_padding_mask=hidden,
         )
-
-
-TORCH = {
-    "blocks.": "layers.",
-    "self_attention.qkv.": "self_attn.in_proj_",
-    "self_attention.output.": "self_attn.out_proj.",
-    "cross_attention.qkv.": "multihead_attn.in_proj_",
-    "cross_attention.output.": "multihead_attn.out_proj.",
-    "feed_forward.inner.": "linear1.",
-    "feed_forward.outer.": "linear2.",
-    "around_self.norm.": "norm1.",
-}
 
 
 class Eole(Embedded):

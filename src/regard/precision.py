@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,6 +10,8 @@ from typing import Any
 import torch
 
 from regard.errors import ConfigError, DeviceError
+from regard.trial import FailedTrialError
+from regard.trial import trial as run_trial
 
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -138,27 +137,12 @@ def may_gain(cpu: Mapping[str, Any]) -> bool:
 
 def tried(width: int, trial: str, patience: float) -> float | str:
     """How many times as fast as float32 bfloat16 is, or a clause that says how the trial of it failed."""
-    command = [sys.executable, "-P", "-c", trial, str(width), str(torch.get_num_threads())]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=patience
-        )
-    except subprocess.TimeoutExpired:
-        return f"a trial of bfloat16 did not end within {patience:g} s"
-    if done.returncode < 0:
-        return f"a trial of bfloat16 died of {signal_name(-done.returncode)}"
-    if done.returncode > 0:
-        last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        return f"a trial of bfloat16 failed ({last})"
+        printed = run_trial(trial, width, torch.get_num_threads(), patience=patience)
+    except FailedTrialError as failed:
+        return f"a trial of bfloat16 {failed}"
     try:
-        gain = float(done.stdout.split()[-1])
+        gain = float(printed.split()[-1])
     except (IndexError, ValueError):
         gain = 0.0
     return gain if gain > 0 else "a trial of bfloat16 ended without a result"
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from references import HUGGING_FACE, hugging_face_sizes, renamed
+from references import HUGGING_FACE, TORCH_DECODER, TORCH_ENCODER, hugging_face_sizes, renamed
 from regard.config import TranslatorConfig
 from regard.model import build
 from regard.model.mask import causal
@@ -50,20 +50,6 @@ def batch(lengths: list[int], vocabulary: int) -> tuple[Tensor, Tensor]:
     """Ids (B, T) with padding 0 at the end, and which of them are tokens."""
     tokens = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
     return torch.randint(3, vocabulary, tokens.shape) * tokens, tokens
-
-
-TORCH = {
-    "blocks.": "layers.",
-    "self_attention.qkv.": "self_attn.in_proj_",
-    "self_attention.output.": "self_attn.out_proj.",
-    "cross_attention.qkv.": "multihead_attn.in_proj_",
-    "cross_attention.output.": "multihead_attn.out_proj.",
-    "feed_forward.inner.": "linear1.",
-    "feed_forward.outer.": "linear2.",
-    "around_self.norm.": "norm1.",
-}
-TORCH_ENCODER = TORCH | {"around_feed.norm.": "norm2."}
-TORCH_DECODER = TORCH | {"around_cross.norm.": "norm2.", "around_feed.norm.": "norm3."}
 
 
 def torch_transformer(model: Translator, norm: Norm, activation: str) -> nn.Transformer:

@@ -18,8 +18,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -33,9 +31,11 @@ from regard.decoding.translate import MARGIN, decode_batch, limits_of, never_wri
 from regard.errors import DeviceError, RunError
 from regard.exchange import ctranslate2, positions
 from regard.exchange.folder import needed
-from regard.precision import PATIENCE, signal_name
+from regard.precision import PATIENCE
 from regard.run import PARAMETERS, Run
 from regard.tokens.text import EOS
+from regard.trial import FailedTrialError
+from regard.trial import trial as run_trial
 
 ENGINES, STAMP = "engines", "made_from.json"
 BATCH = 32  # sentences that one worker decodes together
@@ -176,17 +176,11 @@ def prove(folder: Path, precision: str) -> None:
 
 def failure(folder: Path, trial: str = TRIAL, patience: float = PATIENCE) -> str:
     """How a trial of the folder failed, in a clause, or nothing."""
-    command = [sys.executable, "-P", "-c", trial, str(folder)]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=patience
-        )
-    except subprocess.TimeoutExpired:
-        return f"where a trial did not end within {patience:g} s"
-    if done.returncode < 0:
-        return f"where a trial died of {signal_name(-done.returncode)}"
-    last = (done.stderr.strip() or "no word").splitlines()[-1]
-    return f"where a trial failed ({last})" if done.returncode else ""
+        run_trial(trial, folder, patience=patience)
+    except FailedTrialError as failed:
+        return f"where a trial {failed}"
+    return ""
 
 
 def remembered(folder: Path) -> dict[str, Any]:
