@@ -39,6 +39,7 @@ def test_beam_search_is_hugging_face_s_with_early_stopping(seed: int, beam: int,
             eos_token_id=EOS,
             decoder_start_token_id=BOS,
             bad_words_ids=[[PAD], [BOS], [1]],
+            renormalize_logits=True,  # so that the others share what these had
             output_scores=True,
             return_dict_in_generate=True,
         ),

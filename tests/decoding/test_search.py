@@ -27,7 +27,8 @@ def everything(model: Translator, source: torch.Tensor, readable: torch.Tensor, 
     for length in range(limit + 1):
         for ids in itertools.product(words, repeat=length):
             target = torch.tensor([[BOS, *ids]])
-            steps = model.logits(model.decode(target, memory, readable)).log_softmax(-1)[0]  # (1 + length, V)
+            logits = model.logits(model.decode(target, memory, readable))[0]  # (1 + length, V)
+            steps = logits.index_fill(1, FORBIDDEN, -torch.inf).log_softmax(-1)
             total = sum(steps[t, id].item() for t, id in enumerate(ids))
             if length < limit:
                 total += steps[length, EOS].item()

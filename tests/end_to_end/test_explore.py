@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 import signal
 import socket
@@ -59,6 +60,7 @@ def start(page: Path, *arguments: str | Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # as many as the tests have: sums of floats depend on it
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # the background ignores it
     )
 

@@ -103,11 +103,12 @@ def search(
     for length in range(1, max(limits, default=0) + 1):
         states = model.decode(written[:, -1:] if cached else written, memory, readable, cache)
         logits = model.logits(states[:, -1]).float()  # (B·K, V)
-        if forbidden is not None and length > len(prefix):
-            logits[:, forbidden] = -torch.inf
+        given = prefix[length - 1] if length <= len(prefix) else None
+        if forbidden is not None:
+            logits[:, forbidden[forbidden != given]] = -torch.inf
         log_probabilities = logits.log_softmax(-1)
-        if length <= len(prefix):
-            log_probabilities = only(log_probabilities, prefix[length - 1])
+        if given is not None:
+            log_probabilities = only(log_probabilities, given)
         best = candidates(sums, log_probabilities)
         ends = best.tokens == EOS  # (B, C)
         onward = ~ends & ((~ends).cumsum(1) <= K)  # (B, C): the first K of each sentence that do not end

@@ -75,10 +75,25 @@ def explore(
         settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
         listener.listen()
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-        print(f"{address}  (Ctrl-C ends it)" if sys.stdout.isatty() else address, flush=True)
-        if open_page and sys.stdout.isatty():
-            webbrowser.open(address)
-        uvicorn.Server(settings).run(sockets=[listener])
+
+        def announce() -> None:
+            print(f"{address}  (Ctrl-C ends it)" if sys.stdout.isatty() else address, flush=True)
+            if open_page and sys.stdout.isatty():
+                webbrowser.open(address)
+
+        Server(settings, announce).run(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """One that says when it can be asked, and interrupted."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]):
+        super().__init__(config)
+        self.announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.announce()
 
 
 def bind(host: str, port: int) -> socket.socket:
