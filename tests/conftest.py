@@ -49,9 +49,12 @@ def pytest_terminal_summary(terminalreporter) -> None:
 @pytest.fixture(scope="session")
 def counting(tmp_path_factory) -> Path:
     """A run that has learned to count, both ways: "two five one" ↔ "deux cinq un". Trained anew for each process."""
+    import torch
+
     from counting import pairs, settings
     from regard.training.train import train_pairs_into
 
+    torch.set_num_threads(1)  # it may be made before the fixture above has its turn
     folder = tmp_path_factory.mktemp("runs") / "counting"
     train_pairs_into(folder, settings(), pairs(600, seed=1), pairs(20, seed=2), on="cpu")
     return folder

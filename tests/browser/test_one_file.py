@@ -27,7 +27,7 @@ def test_every_panel_opens_from_disk_without_a_network(browser: Browser, file: P
         expect(page.locator("header output")).to_have_text(
             next(regard.translate(regard.load(counting), ["two five one"], to="fr")).text
         )
-        assert page.locator("main section").count() == 8
+        expect(page.locator("main section")).to_have_count(8)
         for name, sign in {
             "machine": "[data-part='encoder.blocks.0.self_attention']",
             "vectors": ".id",

@@ -123,7 +123,7 @@ def test_every_route_gives_what_the_views_give(server, counting):
         response = ask(server, path, asked)
         assert response.status_code == 200
         assert without_time(response.json()) == without_time(json.loads(views.to_json(view))), path
-    assert ask(server, "look", QUESTION).headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in ask(server, "look", QUESTION).headers
     assert server.get("api/machine").json() == json.loads(views.to_json(views.machine(run)))
     whole = server.get("api/training").json()
     assert whole["next"] == len(whole["lines"]) == len((counting / "metrics.jsonl").read_text().splitlines())

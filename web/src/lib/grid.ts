@@ -8,7 +8,9 @@ export class Grid {
   ) {}
 
   static unpack(packed: Packed): Grid {
-    const bytes = Uint8Array.from(atob(packed.data), (character) => character.charCodeAt(0))
+    const text = atob(packed.data)
+    const bytes = new Uint8Array(text.length)
+    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at)
     return new Grid(packed.shape, new Float32Array(bytes.buffer))
   }
 
