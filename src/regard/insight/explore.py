@@ -20,9 +20,12 @@ import sys
 import webbrowser
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
+
+import torch
 
 from regard.config import Config, validate
 from regard.errors import RegardError
@@ -40,6 +43,7 @@ except ModuleNotFoundError:
     raise RegardError("regard explore needs fastapi and uvicorn: pip install 'regard[explore]'") from None
 
 BODY = 1 << 18  # bytes of a request
+WIDE = 512  # from this width on a second core helps to decode one sentence; below, it is waited for
 REMEMBERED = 3  # answers kept, so that a head of the sentence on show costs no second pass
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -224,16 +228,16 @@ async def body(request: Request) -> Mapping[str, Any]:
 
 
 class Memory:
-    """The last few answers of a run; a new one is worked out in a thread, one at a time."""
+    """The last few answers of a run; a new one is worked out in a thread of its own, one at a time."""
 
     def __init__(self, run: Run):
         self.run = run
         self.answers: OrderedDict[Question, Answer] = OrderedDict()
-        self.lock = asyncio.Lock()
+        cores = torch.get_num_threads() if run.settings.model.width >= WIDE else 1
+        self.worker = ThreadPoolExecutor(1, "pass", torch.set_num_threads, (cores,))
 
     async def answered(self, question: Question, view: Callable[[Answer], str]) -> str:
-        async with self.lock:
-            return await asyncio.to_thread(lambda: view(self.recall(question)))
+        return await asyncio.wrap_future(self.worker.submit(lambda: view(self.recall(question))))
 
     def recall(self, question: Question) -> Answer:
         if question not in self.answers:
