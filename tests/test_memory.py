@@ -33,7 +33,10 @@ def kept_and_faults(**variables: str) -> tuple[bool, int]:
     return kept == "True", int(faults)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told to keep its pages")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc",
+    reason="this machine has no glibc, the one allocator that is told to keep its pages",
+)
 def test_memory_that_was_freed_is_used_again_without_asking_the_system():
     kept, few = kept_and_faults()
     left_alone, many = kept_and_faults(MALLOC_ARENA_MAX="4")

@@ -246,13 +246,11 @@ def explain(
     elif out:
         figures.check(out)
     loaded, decode = regard.load(run, on=device), {"beam": beam} if beam else {}
-    trace = regard.explain(loaded, text, to, **decode)
+    trace = bundle.save(loaded, text, to, page, **decode) if page else regard.explain(loaded, text, to, **decode)
     at, within = layer - 1 if layer else None, head - 1 if head else None
     picture = figures.terminal(trace, layer=-1 if at is None else at, head=within)
     typer.echo(to_json(trace) if as_json else f"{trace.translation}\n\n{picture}", nl=False)
-    if page:
-        bundle.save(loaded, text, to, page, **decode)
-    elif out:
+    if out and not page:
         figures.save(trace, out, layer=at, head=within)
 
 

@@ -14,7 +14,6 @@ from counting import pairs
 from regard.config import DecodeConfig
 from regard.decoding.engine import Engine, differing, failure, limits_of
 from regard.decoding.search import Found, search
-from regard.decoding.translate import never_written
 from regard.errors import RegardError
 from regard.run import Run, load
 from traded import batch_of, random_run, sources_for, translations
@@ -89,7 +88,7 @@ def test_a_smaller_precision_is_smaller_and_translates(precision: str, post_norm
     sources = [post_norm.encode_source(text, "fr") for text in ["two five", "one"]]
     decode = post_norm.settings.decode
     found = Engine(post_norm, precision).search(
-        sources, decode, limits_of(sources, decode), never_written(post_norm).tolist()
+        sources, decode, limits_of(sources, decode), post_norm.target_tokenizer.unwritten
     )
     assert [post_norm.target_tokenizer.decode(each.hypotheses[0].ids) for each in found] == ["deux cinq", "un"]
 

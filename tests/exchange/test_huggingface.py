@@ -14,7 +14,6 @@ import regard
 from counting import pairs
 from regard.decoding.engine import limits_of
 from regard.decoding.search import search
-from regard.decoding.translate import never_written
 from regard.errors import RegardError
 from regard.run import Run
 from regard.tokens.text import BOS, EOS, PAD
@@ -62,7 +61,14 @@ def test_a_random_network_has_the_logits_and_the_beam_it_has_here(network: dict[
         theirs = model(source, readable.long(), decoder_input_ids=target, use_cache=False).logits
         torch.testing.assert_close(run.model(source, target, readable), theirs, atol=1e-5, rtol=1e-5)
     decode = run.settings.decode
-    found = search(run.model, source, readable, decode, [decode.max_length] * len(sources), never_written(run))
+    found = search(
+        run.model,
+        source,
+        readable,
+        decode,
+        [decode.max_length] * len(sources),
+        torch.tensor(run.target_tokenizer.unwritten),
+    )
     written = model.generate(input_ids=source, attention_mask=readable.long())
     assert model.generation_config.max_length == decode.max_length + 1
     for each, row in zip(found, written.tolist(), strict=True):

@@ -13,7 +13,7 @@ from counting import pairs
 from regard.config import DecodeConfig
 from regard.decoding.engine import limits_of
 from regard.decoding.search import search
-from regard.decoding.translate import decode_batch, never_written
+from regard.decoding.translate import decode_batch
 from regard.errors import RegardError
 from regard.exchange.onnx import OnnxTranslator
 from regard.run import Run
@@ -33,7 +33,7 @@ def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any],
     sources = sources_for(run, 9)
     source, readable = batch_of(sources)
     decode = DecodeConfig(beam=3, length_penalty=0.8, max_length=12, max_ratio=0.4)
-    limits, never = limits_of(sources, decode), never_written(run)
+    limits, never = limits_of(sources, decode), torch.tensor(run.target_tokenizer.unwritten)
     ours = search(run.model, source, readable, decode, limits, never)
     for cached in (True, False):
         theirs = search(model, source, readable, decode, limits, never, cached)
@@ -47,7 +47,9 @@ def test_a_trained_run_translates_alike(post_norm: Run, tmp_path: Path):
     sources = [post_norm.encode_source(pair.source, "fr") for pair in pairs(30, seed=11)]
     source, readable = batch_of(sources)
     decode = post_norm.settings.decode
-    theirs = search(model, source, readable, decode, limits_of(sources, decode), never_written(post_norm))
+    theirs = search(
+        model, source, readable, decode, limits_of(sources, decode), torch.tensor(post_norm.target_tokenizer.unwritten)
+    )
     ours = decode_batch(post_norm, sources, decode)
     assert [each.hypotheses[0].ids for each in ours] == [each.hypotheses[0].ids for each in theirs]
 

@@ -67,7 +67,7 @@ def test_the_views_have_the_fields_that_the_page_reads(deep):
         fields = re.findall(r"^  (\w+):", text, re.MULTILINE)
         known = kind.model_fields if name == "Question" else kind.__dataclass_fields__
         assert list(known) == fields, name
-    sent = json.loads(views.to_json(views.offline(deep, question("The animal is tired."))))
+    sent = json.loads(views.to_json(views.offline(ask(deep, question("The animal is tired.")))))
     assert sent["look"]["question"] == json.loads(question("The animal is tired.").model_dump_json())
     assert sent["machine"]["format"] == sent["look"]["format"] == 1
 
@@ -366,7 +366,7 @@ def test_training_is_told_from_a_line_on(tmp_path):
 
 
 def test_an_offline_page_carries_the_first_layers_that_fit(deep, monkeypatch):
-    whole = views.offline(deep, question("The animal is tired."))
+    whole = views.offline(ask(deep, question("The animal is tired.")))
     assert len(whole.heads) == (2 + 4 + 4) * 3
     assert (whole.machine.live, [each.side for each in whole.vectors]) == (False, ["source", "read"])
     first = [each for each in whole.heads if each.layer == 0]
@@ -376,7 +376,7 @@ def test_an_offline_page_carries_the_first_layers_that_fit(deep, monkeypatch):
         for array in (each.q, each.k, each.v, each.scores, each.scaled, each.weights, each.z)
     )
     monkeypatch.setattr(views, "CARRIED", size)
-    assert views.offline(deep, question("The animal is tired.")).heads == first
+    assert views.offline(ask(deep, question("The animal is tired."))).heads == first
 
 
 # In a notebook

@@ -1,7 +1,7 @@
 """The same search on another runtime: CTranslate2, the fastest there is on a CPU.
 
 engine = Engine(run)                                      converts once, into RUN/engines/ctranslate2-float32/
-found = engine.search(sources, config, limits_of(sources, config), never_written(run).tolist())
+found = engine.search(sources, config, limits_of(sources, config), run.target_tokenizer.unwritten)
 differing(run, engine, sources, config)                   which of these it decodes otherwise than torch
 
 Its beam search follows our rule: K candidates are looked at, those that end are finished, the next best take their
@@ -27,7 +27,7 @@ from typing import Any
 from regard import __version__
 from regard.config import DecodeConfig
 from regard.decoding.search import Found, Hypothesis, penalty
-from regard.decoding.translate import MARGIN, decode_batch, limits_of, never_written
+from regard.decoding.translate import MARGIN, decode_batch, limits_of
 from regard.errors import DeviceError, RunError
 from regard.exchange import ctranslate2, positions
 from regard.exchange.folder import needed
@@ -127,7 +127,7 @@ def without_end(ids: list[int]) -> list[int]:
 
 def differing(run: Run, engine: Engine, sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
     """Which of the sources the engine translates otherwise than our own search, alone or 64 at a time."""
-    forbidden, limits = never_written(run).tolist(), limits_of(sources, config)
+    forbidden, limits = run.target_tokenizer.unwritten, limits_of(sources, config)
     expected: list[Found] = []
     for start in range(0, len(sources), 64):
         expected += decode_batch(run, sources[start : start + 64], config)

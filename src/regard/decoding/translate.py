@@ -16,7 +16,6 @@ from regard.data.batch import pad
 from regard.decoding.search import Found, Watch, search
 from regard.errors import ConfigError
 from regard.run import Run
-from regard.tokens.text import BOS, PAD, UNKNOWN
 
 BATCH = 64  # sentences decoded together
 MARGIN = 1e-4  # a choice closer than this may fall otherwise in another batch: that sentence is decoded again, alone
@@ -102,19 +101,14 @@ def decode_batch(
     lengths = torch.tensor([len(ids) for ids in sources])
     readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
     limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
-    source, readable, never = source.to(run.device), readable.to(run.device), never_written(run)
+    never = torch.tensor(run.target_tokenizer.unwritten)
+    source, readable = source.to(run.device), readable.to(run.device)
     return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
 
 
 def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
     """How many tokens the translation of each source may have."""
     return [min(config.max_length, int(config.max_ratio * len(ids)) + 10) for ids in sources]
-
-
-def never_written(run: Run) -> torch.Tensor:
-    """Ids that mean something to the machine and nothing to a reader."""
-    tokenizer = run.target_tokenizer
-    return torch.tensor([PAD, UNKNOWN, BOS, *(tokenizer.tag(language) for language in tokenizer.languages)])
 
 
 def as_translation(run: Run, text: str, found: Found | None, n_best: int) -> Translation:

@@ -28,6 +28,6 @@ def export(run: Run, format: str, out: str | Path, precision: str = "float32") -
 
 def adopt(folder: str | Path, out: str | Path) -> Run:
     """Take a Hugging Face folder (Marian, Pegasus, M2M100 or BART, as safetensors) in as a new run."""
-    from regard.exchange import huggingface
+    from regard.exchange import adoption
 
-    return huggingface.adopt(Path(folder), Path(out))
+    return adoption.adopt(Path(folder), Path(out))

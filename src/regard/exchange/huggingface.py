@@ -1,34 +1,28 @@
-"""Runs as folders of Hugging Face's transformers, and such folders as runs.
+"""Runs as folders of Hugging Face's transformers, and which of their networks are ours. The way in is adoption.py.
 
-Out: a folder that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load with no code of ours. Post-norm is Marian's network,
-pre-norm Pegasus's, and the parameters only change their names. In: Marian, Pegasus, M2M100 and BART, from safetensors
-alone. What a folder brought with it is kept in the run's `origin/`, so that the way in and out again changes no number.
+A folder that `AutoModelForSeq2SeqLM` and `AutoTokenizer` load with no code of ours. Post-norm is Marian's network,
+pre-norm Pegasus's, and the parameters only change their names.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from regard import __version__
-from regard.config import DecodeConfig, Settings, TranslatorConfig, validate
-from regard.decoding.translate import never_written
+from regard.config import TranslatorConfig
 from regard.errors import ConfigError, RunError
 from regard.exchange import positions
 from regard.exchange.folder import inside, read, read_json, write_json, written_whole
 from regard.exchange.names import HUGGING_FACE, elsewhere, renamed
-from regard.exchange.vocabulary import Arrangement, Side, arrange, kind_of, sides
-from regard.model import build, parameters
+from regard.exchange.vocabulary import Arrangement
 from regard.model.position import sinusoids
-from regard.model.translator import Translator
 from regard.run import PARAMETERS, Run
 from regard.tokens.text import BOS, EOS, PAD, TextTokenizer
 
@@ -47,8 +41,6 @@ SHARED, POSITIONS = "model.shared.weight", ("source_position.table", "target_pos
 EMBEDDINGS = {"source": "source_embedding.table.weight", "target": "target_embedding.table.weight"}
 OUTPUT, BIAS = "output.table.weight", "output_bias"
 THEIR_BIAS = "final_logits_bias"
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
-NEVER = -1e4  # the bias of an id that their vocabulary does not have: its probability is 0
 
 
 @dataclass(frozen=True)
@@ -89,9 +81,6 @@ FAMILIES = {
         offset=lambda pad: 2,
     ),
 }
-
-
-# Out
 
 
 def export(run: Run, out: Path, precision: str = "float32") -> None:
@@ -206,7 +195,7 @@ def generation(run: Run) -> dict[str, Any]:
         "eos_token_id": EOS,
         "pad_token_id": PAD,
         "max_length": decode.max_length + 1,
-        "suppress_tokens": never_written(run).tolist(),
+        "suppress_tokens": run.target_tokenizer.unwritten,
         "renormalize_logits": True,  # what is never written leaves its probability to the others
         **(beams if decode.beam > 1 else {}),
     }
@@ -306,254 +295,3 @@ def as_they_had_them(tensors: dict[str, Tensor], run: Path) -> dict[str, Tensor]
         BIAS: arranged["target"],
     }
     return {name: by_name[name].theirs(tensor) if name in by_name else tensor for name, tensor in tensors.items()}
-
-
-# In
-
-
-def adopt(folder: Path, out: Path) -> Run:
-    """A folder of theirs as a run of ours. Nothing in it is executed, and nothing outside of it is read."""
-    kind, described = description(folder)
-    path = parameter_file(folder)
-    shapes = shapes_in(path)
-    if not any(shape[:1] == (whole(folder, described, "vocab_size"),) for shape in shapes.values()):
-        raise RunError(
-            f"{path} has no matrix of {described['vocab_size']} rows, which {folder / CONFIG} calls vocab_size"
-        )
-    source, target = sides(folder)
-    (reads, source_rows), (writes, target_rows) = arranged(folder, described, source, target)
-    bias = bias_in(path, shapes, target_rows)
-    biased = bool(target_rows.copies or bias.any())
-    settings = settings_for(folder, kind, described, reads, writes, biased)
-    with torch.device("meta"):  # takes no memory, whatever sizes the settings claim
-        expected = parameters.shapes(build(settings.model))
-    origins = {name: names_there(name, shapes, described) for name in expected if name != BIAS}
-    rows = {EMBEDDINGS["source"]: source_rows, EMBEDDINGS["target"]: target_rows, OUTPUT: target_rows}
-    check_shapes(path, shapes, expected, origins, rows)
-    if settings.model.position == "halves":
-        check_positions(path, shapes, settings.model)
-    model = build(settings.model)
-    fill(model, path, origins, rows)
-    if model.output_bias is not None:
-        model.output_bias.data.copy_(target_rows.ours(bias))
-        model.output_bias.data[torch.tensor(sorted(target_rows.copies), dtype=torch.long)] = NEVER
-    run = Run(settings, reads, writes, model.eval())
-    with written_whole(out) as place:
-        run.save(place)
-        keep_origin(folder, place, source_rows, target_rows)
-    run.folder = out
-    return run
-
-
-def description(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Its kind and its config.json, with what that may leave out."""
-    given = read_json(folder, CONFIG)
-    kind = given.get("model_type")
-    if not isinstance(kind, str) or kind not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise RunError(f"{folder} is not a model that regard imports: its {CONFIG} should have a model_type of {known}")
-    usual = {
-        "activation_function": "gelu",
-        "scale_embedding": False,
-        "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": True,
-        "max_position_embeddings": 1024,
-    }
-    return kind, {**usual, **FAMILIES[kind].defaults, **given}
-
-
-def bias_in(path: Path, shapes: Mapping[str, tuple[int, ...]], rows: Arrangement) -> Tensor:
-    """The bias of the logits in the order of their ids; zeros where the file has none."""
-    size = len(rows.own)
-    if THEIR_BIAS not in shapes:
-        return torch.zeros(size)
-    if shapes[THEIR_BIAS] != (1, size):
-        raise RunError(f"{path} has a {THEIR_BIAS} of {shapes[THEIR_BIAS]}, and {size} ids in its vocabulary")
-    return load(path, THEIR_BIAS).flatten()
-
-
-def parameter_file(folder: Path) -> Path:
-    path = inside(folder, PARAMETERS)
-    if path.is_file():
-        return path
-    if inside(folder, f"{PARAMETERS}.index.json").is_file():
-        raise RunError(f"{folder} has its parameters in several files: save it again as one {PARAMETERS}")
-    if any(folder.glob("*.bin")):
-        raise RunError(
-            f"{folder} has its parameters pickled in a .bin file, which could run code: save it as {PARAMETERS} first, "
-            "with save_pretrained of transformers"
-        )
-    raise RunError(f"{folder} has no {PARAMETERS}: give the folder that save_pretrained of transformers wrote")
-
-
-def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    try:
-        return parameters.shapes_in(path)
-    except (OSError, SafetensorError) as error:
-        raise RunError(f"{path} cannot be read as parameters: {str(error).splitlines()[0]}") from None
-
-
-def load(path: Path, name: str) -> Tensor:
-    try:
-        with safe_open(path, framework="pt") as file:
-            return file.get_tensor(name).float()
-    except (OSError, SafetensorError) as error:
-        raise RunError(f"{path} cannot be read as parameters: {str(error).splitlines()[0]}") from None
-
-
-def fill(model: Translator, path: Path, origins: Mapping[str, list[str]], rows: Mapping[str, Arrangement]) -> None:
-    """Copy their parameters into the model, one after the other, so that a large file is in memory once."""
-    own = dict(model.named_parameters())
-    with torch.no_grad():
-        for name, parts in origins.items():
-            tensor = torch.cat([load(path, part) for part in parts])
-            own[name].copy_(rows[name].ours(tensor) if name in rows else tensor)
-
-
-def arranged(
-    folder: Path, described: Mapping[str, Any], source: Side, target: Side
-) -> tuple[tuple[TextTokenizer, Arrangement], tuple[TextTokenizer, Arrangement]]:
-    size = whole(folder, described, "vocab_size")
-    two = not described["share_encoder_decoder_embeddings"]
-    target_size = whole(folder, described, "decoder_vocab_size") if two and "decoder_vocab_size" in described else size
-
-    def side(given: Side, size: int) -> tuple[TextTokenizer, Arrangement]:
-        unknown = given.ids.get("<unk>")
-        if unknown is None:
-            raise RunError(f"{folder} has no <unk> in its vocabulary: regard needs one")
-        roles = {
-            "pad": whole(folder, described, "pad_token_id"),
-            "unknown": unknown,
-            "start": whole(folder, described, "decoder_start_token_id"),
-            "end": whole(folder, described, "eos_token_id"),
-        }
-        return arrange(folder, given, size, roles)
-
-    first = side(source, size)
-    return first, first if source is target and size == target_size else side(target, target_size)
-
-
-def whole(folder: Path, described: Mapping[str, Any], name: str) -> int:
-    value = described.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 24:
-        raise RunError(f"{folder / CONFIG} has {name}={value!r}, which should be a whole number")
-    return value
-
-
-def settings_for(
-    folder: Path,
-    kind: str,
-    described: Mapping[str, Any],
-    source: TextTokenizer,
-    target: TextTokenizer,
-    biased: bool,
-) -> Settings:
-    where, family, joint = str(folder / CONFIG), FAMILIES[kind], source is target
-    for name in ("attention_heads", "ffn_dim"):
-        both = [described.get(f"{side}_{name}") for side in ("encoder", "decoder")]
-        if both[0] != both[1]:
-            raise RunError(
-                f"{where} has {name} of {both[0]} in the encoder and {both[1]} in the decoder: ours are alike"
-            )
-    if described["activation_function"] not in ACTIVATIONS:
-        known = ", ".join(ACTIVATIONS)
-        raise RunError(f"{where} has activation_function={described['activation_function']!r}: regard has {known}")
-    shared = bool(described["share_encoder_decoder_embeddings"])
-    if not described["tie_word_embeddings"] and shared:
-        raise RunError(f"{where} ties the embeddings of both sides but not the output, which no setting of ours does")
-    tied = "none" if not described["tie_word_embeddings"] else "all" if shared and joint else "target"
-    model = {
-        "source_vocabulary": len(source),
-        "target_vocabulary": len(target),
-        "width": described.get("d_model"),
-        "hidden": described.get("encoder_ffn_dim"),
-        "heads": described.get("encoder_attention_heads"),
-        "layers": described.get("encoder_layers"),
-        "decoder_layers": described.get("decoder_layers"),
-        "activation": ACTIVATIONS[described["activation_function"]],
-        "scale_embedding": bool(described["scale_embedding"]),
-        "max_positions": described["max_position_embeddings"],
-        "dropout": described.get("dropout", 0.1),
-        "attention_dropout": described.get("attention_dropout", 0.0),
-        "activation_dropout": described.get("activation_dropout", 0.0),
-        "tied": tied,
-        "output_bias": biased,
-        "position_offset": family.offset(whole(folder, described, "pad_token_id")),
-        **family.settings,
-    }
-    languages = source.languages if joint and len(source.languages) == 2 else ()
-    given = {
-        "version": __version__,
-        "data": {"source": f"imported from {kind}", "languages": languages, "both_ways": bool(languages)},
-        "tokenizer": {"kind": kind_of(source), "size": max(300, len(source), len(target)), "joint": joint},
-        "model": model,
-        "decode": decoding(folder, described),
-    }
-    return validate(Settings, given, where)
-
-
-def decoding(folder: Path, described: Mapping[str, Any]) -> dict[str, Any]:
-    """Their search in our words, where they say something that we have a word for."""
-    said = {**described, **read_json(folder, GENERATION)}
-    length = said.get("max_length")
-    found = {
-        "beam": said.get("num_beams"),
-        "length_penalty": said.get("length_penalty"),
-        "max_length": length - 1 if isinstance(length, int) and length > 1 else None,
-    }
-    known = {name: value for name, value in found.items() if value is not None}
-    return validate(DecodeConfig, known, str(folder / GENERATION)).model_dump()
-
-
-def names_there(name: str, shapes: Mapping[str, Any], described: Mapping[str, Any]) -> list[str]:
-    """Where a parameter of ours is in their file, which has a tied matrix under one of its names."""
-    names = elsewhere(name, HUGGING_FACE)
-    if name in EMBEDDINGS.values() and described["share_encoder_decoder_embeddings"] and SHARED in shapes:
-        return [SHARED]
-    if name == EMBEDDINGS["target"] and names[0] not in shapes and described["tie_word_embeddings"]:
-        return elsewhere(OUTPUT, HUGGING_FACE)
-    return names
-
-
-def check_shapes(
-    path: Path,
-    found: Mapping[str, tuple[int, ...]],
-    expected: Mapping[str, tuple[int, ...]],
-    origins: Mapping[str, list[str]],
-    rows: Mapping[str, Arrangement],
-) -> None:
-    """Before a number of their file is read: it must have all that we expect, in the shapes that we expect."""
-    for name, parts in origins.items():
-        height = len(rows[name].own) if name in rows else expected[name][0] // len(parts)
-        shape = (height, *expected[name][1:])
-        for part in parts:
-            if found.get(part) != shape:
-                raise RunError(
-                    f"{path} does not hold the model that {CONFIG} describes: "
-                    f"{part} should be {shape} and is {found.get(part, 'missing')}"
-                )
-
-
-def check_positions(path: Path, shapes: Mapping[str, tuple[int, ...]], config: TranslatorConfig) -> None:
-    size = (config.max_positions, config.width)
-    for name in POSITIONS:
-        (there,) = elsewhere(name, HUGGING_FACE)
-        if there not in shapes:
-            continue
-        if shapes[there] != size or not torch.allclose(
-            load(path, there), sinusoids(torch.arange(config.max_positions), config.width), atol=1e-3
-        ):
-            raise RunError(f"{path} has positions in {there} that are not the sinusoids of its kind")
-
-
-def keep_origin(folder: Path, run: Path, source: Arrangement, target: Arrangement) -> None:
-    """The small files that the folder came with, for the way back."""
-    origin = run / ORIGIN
-    origin.mkdir()
-    for name in (CONFIG, GENERATION, *TOKENIZER_FILES):
-        if inside(folder, name).is_file():
-            (origin / name).write_bytes(read(folder, name))
-    told = {"source": source, "target": target}
-    (origin / ROWS).write_text(
-        json.dumps({side: {"rows": each.rows, "copies": sorted(each.copies)} for side, each in told.items()})
-    )

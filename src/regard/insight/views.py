@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from regard import __version__
 from regard.config import DecodeConfig
-from regard.decoding.translate import decode_settings, never_written
+from regard.decoding.translate import decode_settings
 from regard.decoding.tree import Tree
 from regard.errors import DataError
 from regard.insight.change import switched_off, without_mask, without_positions
@@ -177,7 +177,7 @@ def limit(run: Run) -> int:
 
 
 def check_prefix(run: Run, prefix: Sequence[int], config: DecodeConfig) -> None:
-    vocabulary, never = len(run.target_tokenizer), set(never_written(run).tolist())
+    vocabulary, never = len(run.target_tokenizer), set(run.target_tokenizer.unwritten)
     if len(prefix) > config.max_length:
         raise DataError(f"a prefix of {len(prefix)} tokens is too long: this run writes at most {config.max_length}")
     for id in prefix:
@@ -444,16 +444,15 @@ def numbers(text: bytes) -> dict[str, float]:
     return {key: value for key, value in pairs if type(value) in (int, float) and math.isfinite(value)}
 
 
-def offline(run: Run, question: Question) -> Offline:
+def offline(answer: Answer) -> Offline:
     """All that needs no new pass: the views of one question; of heads, layer by layer, as many as can be carried."""
-    answer = ask(run, question)
     return Offline(
-        machine=machine(run, live=False),
+        machine=machine(answer.run, live=False),
         look=look(answer),
         vectors=[vectors(answer, side) for side in get_args(Side)],
         heads=list(carried(answer)),
         flows=[flow(answer, stack) for stack in get_args(StackName)],
-        training=training(run.folder),
+        training=training(answer.run.folder),
     )
 
 

@@ -153,6 +153,11 @@ class TextTokenizer:
             raise ConfigError(f"the tokenizer has no language {language!r}: {known}")
         return self.tags[language]
 
+    @property
+    def unwritten(self) -> list[int]:
+        """Ids that mean something to the machine and nothing to a reader: no translation has them."""
+        return [PAD, UNKNOWN, BOS, *self.tags.values()]
+
     def encode(self, text: str, sampling: float = 0.0) -> list[int]:
         """The ids of a text; no control id is ever among them.
 

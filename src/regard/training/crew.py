@@ -33,8 +33,7 @@ class Crew:
 
     def cut(self, batch: Batch) -> list[Batch]:
         """The batch in parts of like size."""
-        count = max(1, min(self.threads, batch.tokens // LEAST, len(batch.source)))
-        return batch.cut(count)
+        return batch.cut(max(1, min(self.threads, batch.tokens // LEAST)))
 
     def each(self, work: Callable[[Batch], T], parts: Sequence[Batch]) -> Iterator[T]:
         """What the work gives for every part, in their order."""
