@@ -29,7 +29,7 @@ NETWORKS = [
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any], tokenizers, tmp_path: Path):
     run = random_run(tokenizers, tmp_path / "run", **network)
-    model: Any = OnnxTranslator(regard.export(run, "onnx", tmp_path / "out"))
+    model = OnnxTranslator(regard.export(run, "onnx", tmp_path / "out"))
     sources = sources_for(run, 9)
     source, readable = batch_of(sources)
     decode = DecodeConfig(beam=3, length_penalty=0.8, max_length=12, max_ratio=0.4)
@@ -43,7 +43,7 @@ def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any],
 
 
 def test_a_trained_run_translates_alike(post_norm: Run, tmp_path: Path):
-    model: Any = OnnxTranslator(regard.export(post_norm, "onnx", tmp_path / "out"))
+    model = OnnxTranslator(regard.export(post_norm, "onnx", tmp_path / "out"))
     sources = [post_norm.encode_source(pair.source, "fr") for pair in pairs(30, seed=11)]
     source, readable = batch_of(sources)
     decode = post_norm.settings.decode

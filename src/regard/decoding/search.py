@@ -26,8 +26,8 @@ import torch
 from torch import Tensor
 
 from regard.config import DecodeConfig
-from regard.model.translator import Translator
-from regard.tokens.text import BOS, EOS
+from regard.decoding.writing import Writer, Writing
+from regard.tokens.text import EOS
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ Watch = Callable[[Considered], None]
 
 @torch.inference_mode()
 def search(
-    model: Translator,
+    model: Writer,
     source: Tensor,
     readable: Tensor,
     config: DecodeConfig,
@@ -93,16 +93,12 @@ def search(
     found = [Found() for _ in limits]
     alive = list(range(len(limits)))  # the sentences still searched, in the order of the rows; K rows each
 
-    memory = model.encode(source, readable).repeat_interleave(K, 0)  # (B·K, S, D)
-    readable = readable.repeat_interleave(K, 0)
-    cache = model.cache() if cached else None
-    written = torch.full((len(alive) * K, 1), BOS, device=device)  # (B·K, 1 + step)
+    writing = Writing(model, source, readable, K, cached)
     sums = torch.full((len(alive), K), -torch.inf, device=device)  # (B, K); at first only one hypothesis is there
     sums[:, 0] = 0.0
 
     for length in range(1, max(limits, default=0) + 1):
-        states = model.decode(written[:, -1:] if cached else written, memory, readable, cache)
-        logits = model.logits(states[:, -1]).float()  # (B·K, V)
+        logits = writing.logits()  # (B·K, V)
         given = prefix[length - 1] if length <= len(prefix) else None
         if forbidden is not None:
             logits[:, forbidden[forbidden != given]] = -torch.inf
@@ -121,7 +117,7 @@ def search(
             for place, (total, beam, token) in enumerate(islice(zip(*ranked, strict=True), K)):
                 if total > -math.inf and (last or token == EOS):
                     finished[place] = True
-                    ids = written[row * K + beam, 1:].tolist() + [token] * (token != EOS)
+                    ids = writing.written[row * K + beam, 1:].tolist() + [token] * (token != EOS)
                     score = total / penalty(length, config)
                     found[sentence].hypotheses.append(Hypothesis(tuple(ids), score, total, finished=token == EOS))
             if not last and len(found[sentence].hypotheses) < K and best.sums[row, onward[row]].isfinite().any():
@@ -134,15 +130,7 @@ def search(
 
         rows = torch.tensor(going, device=device)
         sums, beams, tokens = (part[rows][onward[rows]].view(-1, K) for part in best)
-        origin = (rows.unsqueeze(1) * K + beams).flatten()  # (B·K): the row of `written` that each goes on from
-        written = torch.cat([written[origin], tokens.view(-1, 1)], dim=1)
-        if cache is not None:
-            cache.select_own(origin)
-        if len(going) < len(alive):  # sources stay in their rows until a sentence leaves
-            stay = (rows.unsqueeze(1) * K + torch.arange(K, device=device)).flatten()
-            memory, readable = memory[stay], readable[stay]
-            if cache is not None:
-                cache.select_memory(stay)
+        writing.go_on((rows.unsqueeze(1) * K + beams).flatten(), tokens.flatten())
         alive = [alive[row] for row in going]
 
     for each in found:

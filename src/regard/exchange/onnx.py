@@ -143,6 +143,8 @@ class OnnxTranslator:
     def decode(self, target: Tensor, memory: Tensor, readable: Tensor, cache: Past | None = None) -> Tensor:
         """Logits at once (B, T, V); without a cache the tokens are read one after the other."""
         cache, steps = cache or Past(), []
+        rows = len(target) // len(memory)  # hypotheses of a sentence, which the graphs know nothing of
+        memory, readable = memory.repeat_interleave(rows, 0), readable.repeat_interleave(rows, 0)
         if cache.present is None:
             cache.present = memory.new_zeros(len(memory), self.keys, self.heads, 0, self.width)
         for token in target.split(1, dim=1):

@@ -40,13 +40,18 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None, kept: Kept | None = None
     ) -> Tensor:
-        """x (B, T, D) looks at memory (B, S, D), or at itself; mask broadcasts to (B, H, T, S), True may look."""
+        """x (B, T, D) looks at memory (B, S, D), or at itself; mask broadcasts to (B, H, T, S), True may look.
+
+        Where x has several rows for each of the memory's, they look at it together: hypotheses of one sentence.
+        """
         q, k, v = self.project(x, memory, kept)
+        rows = len(q) // len(k)
+        q = together(q, rows)
         if self.training and self.dropout.p:  # the fused kernel on a CPU drops no weights
             heads = self.dropout(attention_weights(q, k, mask)) @ v  # (B, H, T, d)
         else:
             heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return self.output(heads.transpose(1, 2).flatten(2))  # (B, T, D)
+        return self.output(apart(heads, rows).transpose(1, 2).flatten(2))  # (B, T, D)
 
     def weights(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The softmax of equation 1, (B, H, T, S). The fused kernel keeps it to itself; the explorer asks here."""
@@ -72,6 +77,16 @@ class Attention(nn.Module):
     def split(self, y: Tensor) -> Tensor:
         """(B, T, D) → (B, H, T, d): a slice of the features for each head."""
         return y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def together(q: Tensor, rows: int) -> Tensor:
+    """(B · rows, H, T, d) → (B, H, rows · T, d): the queries of several rows, as if they were one row's."""
+    return q if rows == 1 else q.unflatten(0, (-1, rows)).transpose(1, 2).flatten(2, 3)
+
+
+def apart(heads: Tensor, rows: int) -> Tensor:
+    """The way back from `together`."""
+    return heads if rows == 1 else heads.unflatten(2, (rows, -1)).transpose(1, 2).flatten(0, 1)
 
 
 def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
