@@ -50,6 +50,16 @@ def test_an_orthogonal_direction_keeps_singular_vectors_and_evens_out_singular_v
         assert values.max() < 1.4
 
 
+def test_singular_values_from_a_hundredth_on_come_near_one():
+    """Of a matrix whose largest is 1; what is smaller is on its way."""
+    values = torch.cat([torch.logspace(-2, 0, 40), torch.tensor([0.002, 0.005])])
+    values /= values.norm()
+    turned = orthogonal(torch.diag(values).unsqueeze(0))[0].diagonal()
+    assert turned[values >= 0.01].min() > 0.7
+    assert turned.max() < 1.3
+    assert turned[-2] > 40 * values[-2]
+
+
 def test_a_step_by_muon_is_its_equation():
     """Two steps with decay by hand, one matrix at a time; the middle one holds three that are turned apart."""
     torch.manual_seed(1)
