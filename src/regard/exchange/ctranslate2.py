@@ -16,8 +16,9 @@ from torch import Tensor
 
 from regard.errors import ConfigError
 from regard.exchange import positions
-from regard.exchange.folder import needed, written_whole
+from regard.exchange.folder import written_whole
 from regard.exchange.names import CTRANSLATE2, renamed
+from regard.extras import needed
 from regard.model.translator import Translator
 from regard.run import Run
 from regard.tokens.text import BOS, EOS, UNKNOWN, TextTokenizer

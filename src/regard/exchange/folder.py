@@ -7,24 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from regard.errors import RegardError, RunError
+from regard.errors import RunError
 
 LIMIT = 1 << 26  # bytes of any file that is not the parameters, far more than a vocabulary takes
-
-
-def needed(module: str) -> ModuleType:
-    """A package of the extra `export`."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise RegardError(
-            f"this needs {module.partition('.')[0]}, which is not installed: pip install 'regard[export]'"
-        ) from None
 
 
 @contextmanager

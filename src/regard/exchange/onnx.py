@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from regard.errors import ConfigError, RunError
 from regard.exchange import positions
-from regard.exchange.folder import needed, written_whole
+from regard.exchange.folder import written_whole
+from regard.extras import needed
 from regard.model.position import Sinusoidal
 from regard.model.translator import Translator
 from regard.run import Run

@@ -23,7 +23,8 @@ from torch import Tensor
 
 from regard.config import LARGEST
 from regard.errors import RunError
-from regard.exchange.folder import inside, needed, read, read_json
+from regard.exchange.folder import inside, read, read_json
+from regard.extras import needed
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN, TextTokenizer
 
 CONTROL = ("<pad>", "<unk>", "<s>", "</s>")
