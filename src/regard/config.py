@@ -46,6 +46,7 @@ class DataConfig(Config):
     target: str = ""  # file of their translations
     valid_source: str = ""  # the same two for validation; without them a part of the corpus is set aside
     valid_target: str = ""
+    alignments: str = ""  # gold links between the words of each training pair, 0-0 1-2, for train.guided_alignment
     languages: tuple[str, ...] = ()  # names of source and target language, such as en,de; needed by both_ways
     both_ways: bool = False  # learn target → source as well, in one model
     valid_size: Count = 1000  # sentences to set aside when no validation files are given, at most a tenth
@@ -135,6 +136,7 @@ class TrainConfig(Config):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     label_smoothing: Share = 0.1
     r_drop: Annotated[float, Field(ge=0)] = 0.0  # α that pulls two passes under dropout together; doubles the time
+    guided_alignment: Annotated[float, Field(ge=0)] = 0.0  # λ that teaches a head data.alignments, 0.05 to 1; 0 is off
     clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
     validate_every: Count = 250  # steps between validations, each with a checkpoint
     choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
@@ -168,6 +170,40 @@ class DecodeConfig(Config):
     penalty: Literal["length", "paper"] = "length"  # length^α, or ((5 + length) / 6)^α as in the paper
     max_length: Count = 256  # tokens, and never more than max_ratio × source + 10
     max_ratio: Annotated[float, Field(gt=0, le=1000)] = 3.0
+    min_length: Whole = 0  # tokens before which no translation ends
+    no_repeat: Whole = 0  # no sequence of so many tokens is written twice; 0 lets all be
+    repetition_penalty: Annotated[float, Field(gt=0, le=1000)] = 1.0  # θ: logits of written tokens lose by it; 1 is off
+    coverage: Annotated[float, Field(ge=0, le=1000)] = 0.0  # β: what a score loses for source that was not looked at
+    groups: Count = 1  # parts of the beam, each of which shuns the tokens of those before it
+    diversity: Annotated[float, Field(ge=0, le=1000)] = 0.5  # λ: the cost of a token that another group writes as well
+    samples: Whole = 0  # draw so many translations of each sentence; 0 searches, with a beam
+    temperature: Annotated[float, Field(ge=0.001, le=1000)] = 1.0  # of draws: below 1 keeps to the likely, above strays
+    top_k: Whole = 0  # draw from the so many likeliest tokens; 0 is all
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the likeliest tokens that make up so much; 1 is all
+    min_p: Share = 0.0  # draw tokens at least so likely, as a share of the likeliest; 0 is all
+    seed: Whole = 1  # of draws: the same seed draws the same translations of a sentence
+
+    @property
+    def hypotheses(self) -> int:
+        """How many are written side by side for each sentence."""
+        return self.samples or self.beam
+
+    @model_validator(mode="after")
+    def counts_fit(self) -> Self:
+        if self.beam % self.groups:
+            raise ValueError(
+                f"decode.beam={self.beam} does not split into decode.groups={self.groups}: make it a multiple"
+            )
+        if self.samples and self.groups > 1:
+            raise ValueError(
+                f"decode.samples={self.samples} are drawn without a beam, and decode.groups={self.groups} part one: "
+                "choose one of the two"
+            )
+        if self.min_length > self.max_length:
+            raise ValueError(
+                f"decode.min_length={self.min_length} is more than decode.max_length={self.max_length} allows: lower it"
+            )
+        return self
 
 
 class Settings(Config):

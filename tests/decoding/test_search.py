@@ -2,57 +2,78 @@
 
 from __future__ import annotations
 
-import itertools
+from functools import cache
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brute import FORBIDDEN, Scored, asking, beam, everything
 from lively import lively, sources
 from regard.config import DecodeConfig
-from regard.decoding.search import Found, penalty, search
+from regard.decoding.search import Found, Watch, penalty, search
 from regard.decoding.tree import Tree
-from regard.model.translator import Translator
+from regard.errors import ConfigError
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
 
-FORBIDDEN = torch.tensor([PAD, UNKNOWN, BOS])
+models = st.builds(
+    lively,
+    vocabulary=st.integers(6, 8),  # two to four words and the control ids
+    seed=st.integers(0, 10_000),
+    norm=st.sampled_from(["post", "pre"]),
+    tied=st.sampled_from(["all", "target", "none"]),
+)
+alphas = st.sampled_from([-0.7, 0.0, 0.6, 1.0, 1.7])
+penalties = st.sampled_from(["length", "paper"])
 
 
-def everything(model: Translator, source: torch.Tensor, readable: torch.Tensor, limit: int, config: DecodeConfig):
-    """Every sequence there is, best first: those that end within the limit, and those cut off at it."""
-    memory = model.encode(source, readable)
+def assert_found(found: Found, expected: list[Scored]) -> None:
+    """The same hypotheses with the same scores, in the same order wherever no rounding can turn it."""
+    assert len(found.hypotheses) == len(expected)
+    assert [each.score for each in found.hypotheses] == pytest.approx([score for score, _, _ in expected], abs=1e-4)
+    written = [(each.ids, each.finished) for each in found.hypotheses]
+    if found.margin > 1e-4:
+        assert written == [(ids, ended) for _, ids, ended in expected]
+
+
+@settings(max_examples=20, deadline=None)
+@given(model=models, limits=st.tuples(st.integers(1, 3), st.integers(1, 3)), alpha=alphas, how=penalties)
+def test_a_beam_as_wide_as_the_space_finds_what_searching_everything_finds(model, limits, alpha, how):
+    """So the first is the best there is under the length penalty, and the search leaves nothing out."""
     words = range(4, model.config.target_vocabulary)
-    scored = []
-    for length in range(limit + 1):
-        for ids in itertools.product(words, repeat=length):
-            target = torch.tensor([[BOS, *ids]])
-            logits = model.logits(model.decode(target, memory, readable))[0]  # (1 + length, V)
-            steps = logits.index_fill(1, FORBIDDEN, -torch.inf).log_softmax(-1)
-            total = sum(steps[t, id].item() for t, id in enumerate(ids))
-            if length < limit:
-                total += steps[length, EOS].item()
-                scored.append((total / penalty(length + 1, config), ids, True))
-            else:
-                scored.append((total / penalty(length, config), ids, False))
-    return sorted(scored, reverse=True)
-
-
-@pytest.mark.parametrize("how", ["length", "paper"])
-@settings(max_examples=6, deadline=None)
-@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.0, 0.6, 1.0, 1.7]))
-def test_a_beam_as_wide_as_the_space_finds_what_searching_everything_finds(how, seed, alpha):
-    model = lively(vocabulary=7, seed=seed)  # three words and the control ids
-    source, readable = sources(7, [5, 3])
-    limits = [3, 2]
-    config = DecodeConfig(beam=3**3 + 3**2 + 3 + 1, length_penalty=alpha, penalty=how)  # as many as there are sequences
+    source, readable = sources(model.config.source_vocabulary, [5, 3])
+    config = DecodeConfig(beam=sum(len(words) ** n for n in range(4)), length_penalty=alpha, penalty=how)
     with torch.inference_mode():
-        for row, found in enumerate(search(model, source, readable, config, limits, FORBIDDEN)):
-            best = everything(model, source[row : row + 1], readable[row : row + 1], limits[row], config)
-            assert len(found.hypotheses) == len(best)
-            for hypothesis, (score, ids, ended) in zip(found.hypotheses, best, strict=True):
-                assert hypothesis.score == pytest.approx(score, abs=1e-4)
-                assert (hypothesis.ids, hypothesis.finished) == (ids, ended)
+        for row, found in enumerate(search(model, source, readable, config, [*limits], FORBIDDEN)):
+            following = cache(asking(model, source[row : row + 1], readable[row : row + 1], config))
+            assert_found(found, everything(following, words, limits[row], config))
+
+
+@settings(max_examples=25, deadline=None)
+@given(model=models, width=st.integers(1, 5), limits=st.tuples(st.integers(1, 7), st.integers(1, 7)), alpha=alphas)
+def test_a_beam_of_any_width_follows_the_rule_told_in_plain_lists(model, width, limits, alpha):
+    source, readable = sources(model.config.source_vocabulary, [4, 6])
+    config = DecodeConfig(beam=width, length_penalty=alpha)
+    with torch.inference_mode():
+        for row, found in enumerate(search(model, source, readable, config, [*limits], FORBIDDEN)):
+            following = cache(asking(model, source[row : row + 1], readable[row : row + 1], config))
+            assert_found(found, beam(following, limits[row], config))
+
+
+@pytest.mark.parametrize("width", [1, 3, 4])
+def test_a_sentence_is_done_when_as_many_hypotheses_are_finished_as_the_beam_is_wide(width):
+    """Whatever may come after: the step at which that many are finished is the last one looked at."""
+    model = lively(vocabulary=17, seed=7)
+    source, readable = sources(17, [6, 3, 8, 5])
+    steps: dict[int, list[int]] = {row: [] for row in range(4)}  # how many each step finished
+    watch: Watch = lambda step: steps[step.sentence].append(sum(step.finished))  # noqa: E731
+    found = search(model, source, readable, DecodeConfig(beam=width), [9, 30, 30, 30], FORBIDDEN, watch=watch)
+    early = [row for row in range(4) if all(each.finished for each in found[row].hypotheses)]
+    assert early, "this test wants sentences that end before their limit; take another seed"
+    for row in early:
+        assert sum(steps[row][:-1]) < width <= sum(steps[row])
+        assert sum(steps[row]) == len(found[row].hypotheses)
 
 
 def test_a_beam_of_one_takes_the_likeliest_token_at_every_step():
@@ -144,7 +165,7 @@ def test_a_prefix_leaves_what_begins_with_it_of_searching_everything(prefix, cac
     with torch.inference_mode():
         best = [
             (score, ids, ended)
-            for score, ids, ended in everything(model, source, readable, 3, config)
+            for score, ids, ended in everything(asking(model, source, readable, config), range(4, 7), 3, config)
             if (*ids, *([EOS] * ended))[: len(prefix)] == prefix
         ]
         [found] = search(model, source, readable, config, [3], FORBIDDEN, cached, prefix)
@@ -176,3 +197,10 @@ def test_the_tree_holds_every_hypothesis_and_how_it_came_about(beam, prefix):
         fates = [node.fate for node in tree.nodes if node.step == step]
         assert len(fates) <= 2 * beam
         assert fates.count("kept") <= beam
+
+
+def test_only_one_beam_can_be_watched():
+    model = lively(vocabulary=9, seed=1)
+    for config in (DecodeConfig(beam=4, groups=2), DecodeConfig(samples=2)):
+        with pytest.raises(ConfigError, match=r"^only one beam can be watched: set groups=1 and samples=0$"):
+            search(model, *sources(9, [3]), config, [4], watch=Tree(config).note)

@@ -1,4 +1,4 @@
-"""Logits to ids: greedy and beam search over a batch of sources.
+"""Logits to ids: the one door to every search, and greedy and beam search over a batch of sources.
 
 At every step the K hypotheses of a sentence are continued by every token; of these the 2K + 1 likeliest are looked at:
 
@@ -7,7 +7,8 @@ At every step the K hypotheses of a sentence are continued by every token; of th
 - a sentence is done when K of its hypotheses are finished, or at its length limit, where all of the first K are
   taken as they stand.
 
-This is the rule of Hugging Face's `generate(early_stopping=True)`. Greedy search is K = 1.
+This is the rule of Hugging Face's `generate(early_stopping=True)`. Greedy search is K = 1. With groups each group is a
+beam of this kind, K / groups wide (`decoding.diverse`), and with samples nothing is searched for (`decoding.sample`).
 
 **Any batch gives the same text.** Matrix products of other row counts differ in their last bits, and a choice between
 two near-equal candidates could fall otherwise in another batch. So each sentence reports its `margin`, the smallest
@@ -16,44 +17,23 @@ difference that any of its choices hung on; `decoding.translate` decodes again, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from regard.config import DecodeConfig
+from regard.decoding.candidates import Candidates, likeliest
+from regard.decoding.coverage import with_coverage
+from regard.decoding.diverse import likeliest_by_group
+from regard.decoding.hypothesis import Found, Hypothesis, penalty
+from regard.decoding.rules import Rules
+from regard.decoding.sample import sample
 from regard.decoding.writing import Writer, Writing
-from regard.tokens.text import EOS
+from regard.errors import ConfigError
 
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A candidate output: its ids without EOS, and how likely the model finds it."""
-
-    ids: tuple[int, ...]
-    score: float  # log-probability, EOS included, over the length penalty: what hypotheses are ranked by
-    log_probability: float
-    finished: bool  # False where the length limit cut it off
-
-
-@dataclass
-class Found:
-    """What the search found for one sentence, the best first, and the smallest difference it hung on."""
-
-    hypotheses: list[Hypothesis] = field(default_factory=list)
-    margin: float = torch.inf
-
-
-class Candidates(NamedTuple):
-    """The likeliest continuations of each sentence, sorted."""
-
-    sums: Tensor  # (B, C) log-probability so far
-    beams: Tensor  # (B, C) which hypothesis each continues
-    tokens: Tensor  # (B, C) by what
+__all__ = ["Considered", "Found", "Hypothesis", "Watch", "penalty", "search"]
 
 
 class Considered(NamedTuple):
@@ -83,89 +63,109 @@ def search(
     prefix: Sequence[int] = (),
     watch: Watch | None = None,
 ) -> list[Found]:
-    """The best hypotheses for each row of source (B, S), at most `limits[b]` tokens long.
+    """The hypotheses for each row of source (B, S) that the settings ask for, at most `limits[b]` tokens long.
 
     `forbidden` ids are never written, and the others share their probability. Without the cache every step computes all
     positions anew, to the same end. Every hypothesis begins with the `prefix`, forbidden or not, and `watch` is told of
-    each step of each sentence.
+    each step of each sentence, where there is one beam to watch.
     """
-    K, device = config.beam, source.device
-    found = [Found() for _ in limits]
-    alive = list(range(len(limits)))  # the sentences still searched, in the order of the rows; K rows each
-
-    writing = Writing(model, source, readable, K, cached)
-    sums = torch.full((len(alive), K), -torch.inf, device=device)  # (B, K); at first only one hypothesis is there
-    sums[:, 0] = 0.0
-
-    for length in range(1, max(limits, default=0) + 1):
-        logits = writing.logits()  # (B·K, V)
-        given = prefix[length - 1] if length <= len(prefix) else None
-        if forbidden is not None:
-            logits[:, forbidden[forbidden != given]] = -torch.inf
-        log_probabilities = logits.log_softmax(-1)
-        if given is not None:
-            log_probabilities = only(log_probabilities, given)
-        best = candidates(sums, log_probabilities)
-        ends = best.tokens == EOS  # (B, C)
-        onward = ~ends & ((~ends).cumsum(1) <= K)  # (B, C): the first K of each sentence that do not end
-        note_margins([found[sentence] for sentence in alive], best.sums, ends, K)
-
-        going: list[int] = []  # the rows of best whose sentences are not done
-        for row, (sentence, *ranked) in enumerate(zip(alive, *(part.tolist() for part in best), strict=True)):
-            last = length == limits[sentence]
-            finished = [False] * len(ranked[0])
-            for place, (total, beam, token) in enumerate(islice(zip(*ranked, strict=True), K)):
-                if total > -math.inf and (last or token == EOS):
-                    finished[place] = True
-                    ids = writing.written[row * K + beam, 1:].tolist() + [token] * (token != EOS)
-                    score = total / penalty(length, config)
-                    found[sentence].hypotheses.append(Hypothesis(tuple(ids), score, total, finished=token == EOS))
-            if not last and len(found[sentence].hypotheses) < K and best.sums[row, onward[row]].isfinite().any():
-                going.append(row)
-            if watch is not None:
-                goes_on = onward[row].tolist() if going[-1:] == [row] else [False] * len(finished)
-                watch(Considered(sentence, length, ranked[0], ranked[1], ranked[2], finished, goes_on))
-        if not going:
-            break
-
-        rows = torch.tensor(going, device=device)
-        sums, beams, tokens = (part[rows][onward[rows]].view(-1, K) for part in best)
-        writing.go_on((rows.unsqueeze(1) * K + beams).flatten(), tokens.flatten())
-        alive = [alive[row] for row in going]
-
+    if watch is not None and (config.samples or config.groups > 1):
+        raise ConfigError("only one beam can be watched: set groups=1 and samples=0")
+    writing = Writing(model, source, readable, config.hypotheses, cached)
+    rules = Rules(config, forbidden, prefix)
+    if config.samples:
+        found = sample(writing, unpadded(source, readable), config, limits, rules)
+    else:
+        found = beam_search(writing, config, limits, rules, watch)
+    if config.coverage:
+        found = with_coverage(model, unpadded(source, readable), found, config.coverage)
     for each in found:
-        each.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-        scores = [hypothesis.score for hypothesis in each.hypotheses]
-        each.margin = min([each.margin, *(a - b for a, b in pairwise(scores))])
+        each.rank()
     return found
 
 
-def only(log_probabilities: Tensor, token: int) -> Tensor:
-    """No choice but one token, which costs what it costs."""
-    alone = torch.full_like(log_probabilities, -torch.inf)
-    alone[:, token] = log_probabilities[:, token]
-    return alone
+def unpadded(source: Tensor, readable: Tensor) -> list[list[int]]:
+    return [ids[read].tolist() for ids, read in zip(source, readable, strict=True)]
 
 
-def candidates(sums: Tensor, log_probabilities: Tensor) -> Candidates:
-    """The 2K + 1 likeliest of the K · V continuations: K that may end, K that may go on, and one that is left out."""
-    (B, K), V = sums.shape, log_probabilities.size(-1)
-    totals = (sums.unsqueeze(2) + log_probabilities.view(B, K, V)).view(B, K * V)
-    values, indices = totals.topk(min(2 * K + 1, K * V), dim=1)
-    return Candidates(values, indices // V, indices % V)
+def beam_search(
+    writing: Writing, config: DecodeConfig, limits: list[int], rules: Rules, watch: Watch | None = None
+) -> list[Found]:
+    """The best hypotheses for each sentence, in the order in which they were finished.
+
+    Shapes: B sentences still searched, G groups of W hypotheses, L = B · G beams, C candidates of each.
+    """
+    G, W = config.groups, config.beam // config.groups
+    device = writing.written.device
+    found = [Found() for _ in limits]
+    margins = torch.full((len(limits),), torch.inf, device=device)
+    alive = torch.arange(len(limits), device=device)  # (B,): which sentences these are
+    limit = torch.tensor(limits, device=device)
+    wanted = torch.full((len(limits) * G,), W, device=device)  # (L,): hypotheses that each beam has yet to finish
+    sums = torch.full((len(wanted), W), -torch.inf, device=device)  # (L, W); at first only one hypothesis is there
+    sums[:, 0] = 0.0
+    owed = torch.zeros_like(sums)
+
+    for length in range(1, max(limits, default=0) + 1):
+        log_probabilities, stuck = rules.log_probabilities(writing.written, writing.logits())  # (L · W, V)
+        if G == 1:
+            best = likeliest(sums, owed, log_probabilities)
+        else:
+            best = likeliest_by_group(sums, owed, log_probabilities, G, config.diversity)
+        margins[alive] = margins[alive].minimum(best.margins(W).view(-1, G).amin(1))
+
+        last = (limit == length).repeat_interleave(G).unsqueeze(1)  # (L, 1)
+        onward = best.onward(W)  # (L, C)
+        finished = best.possible & (best.ends | last)
+        finished[:, W:] = False
+        wanted = wanted - finished.sum(1)
+        goes_on = (wanted > 0) & ~last.squeeze(1) & (onward & best.possible).any(1)  # (L,)
+        note(found, alive, writing.written, best, finished, stuck, config)
+        if watch is not None:
+            tell(watch, alive, length, best, finished, onward & goes_on.unsqueeze(1))
+
+        stay = goes_on.view(-1, G).any(1)  # (B,)
+        beams = stay.repeat_interleave(G).nonzero().squeeze(1)
+        if not len(beams):
+            break
+        places = onward[beams].nonzero()[:, 1].view(-1, W)
+        sums, owed, origins, tokens = (part[beams].gather(1, places) for part in best)
+        sums[~goes_on[beams]] = -torch.inf  # a group that is done waits for the others
+        writing.go_on((beams.unsqueeze(1) * W + origins).flatten(), tokens.flatten())
+        alive, limit, wanted = alive[stay], limit[stay], wanted[beams]
+
+    for each, margin in zip(found, margins.tolist(), strict=True):
+        each.margin = margin
+    return found
 
 
-def note_margins(found: list[Found], sums: Tensor, ends: Tensor, beam: int) -> None:
-    """Two cuts decide a step: the first K candidates from the rest, and the first K that go on from the rest."""
-    if sums.size(1) <= beam:
-        return  # everything is kept
-    onward = sums.masked_fill(ends, -torch.inf).sort(dim=1, descending=True).values
-    gaps = torch.stack([each[:, beam - 1] - each[:, beam] for each in (sums, onward)])  # (2, B)
-    for each, gap in zip(found, gaps.nan_to_num(torch.inf).amin(0).tolist(), strict=True):  # −∞ − −∞ is no choice
-        each.margin = min(each.margin, gap)
+def note(
+    found: list[Found],
+    alive: Tensor,
+    written: Tensor,
+    best: Candidates,
+    finished: Tensor,
+    stuck: Tensor,
+    config: DecodeConfig,
+) -> None:
+    """Add the candidates that are finished to what is found."""
+    beams, places = finished.nonzero(as_tuple=True)
+    if not len(beams):
+        return
+    rows = beams * (config.beam // config.groups) + best.origins[beams, places]
+    tokens, ends = best.tokens[beams, places], best.ends[beams, places]
+    columns = (
+        alive[beams // config.groups],
+        torch.cat([written[rows, 1:], tokens.unsqueeze(1)], dim=1),
+        (best.sums + best.owed)[beams, places],
+        ends,
+        ends & ~stuck[rows],
+    )
+    for sentence, ids, total, ended, complete in zip(*(column.tolist() for column in columns), strict=True):
+        found[sentence].add(ids[:-1] if ended else ids, len(ids), total, complete, config)
 
 
-def penalty(length: int, config: DecodeConfig) -> float:
-    """What a log-probability is divided by: length^α, or ((5 + length) / 6)^α        Wu et al. 2016, equation 14"""
-    base = length if config.penalty == "length" else (5 + length) / 6
-    return base**config.length_penalty
+def tell(watch: Watch, alive: Tensor, length: int, best: Candidates, finished: Tensor, goes_on: Tensor) -> None:
+    columns = (alive, best.sums, best.origins, best.tokens, finished, goes_on)
+    for sentence, *step in zip(*(column.tolist() for column in columns), strict=True):
+        watch(Considered(sentence, length, *step))

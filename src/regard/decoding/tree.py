@@ -59,6 +59,9 @@ class Tree:
 
     def way_to(self, hypothesis: Hypothesis) -> list[int]:
         """The nodes that a hypothesis was written by."""
-        ids = [*hypothesis.ids, EOS] if hypothesis.finished else [*hypothesis.ids]
         ways = (self.path(index) for index, node in enumerate(self.nodes) if node.fate == "finished")
-        return next(way for way in ways if [self.nodes[index].token for index in way] == ids)
+        return next(way for way in ways if self.ids(way) == hypothesis.ids)
+
+    def ids(self, way: list[int]) -> tuple[int, ...]:
+        """The tokens on a way, without EOS."""
+        return tuple(self.nodes[index].token for index in way if self.nodes[index].token != EOS)

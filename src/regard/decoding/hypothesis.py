@@ -1,0 +1,44 @@
+"""What a search finds: hypotheses of a sentence, ranked, and how firmly they were chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from regard.config import DecodeConfig
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A candidate output: its ids without EOS, and how likely the model finds it."""
+
+    ids: tuple[int, ...]
+    score: float  # what hypotheses are ranked by: log-probability over the length penalty, and coverage where it counts
+    log_probability: float  # EOS included
+    finished: bool  # False where the length limit cut it off, or where the rules left nothing more to write
+
+
+@dataclass
+class Found:
+    """What the search found for one sentence, the best first, and the smallest difference it hung on."""
+
+    hypotheses: list[Hypothesis] = field(default_factory=list)
+    margin: float = math.inf
+
+    def add(self, ids: list[int], length: int, log_probability: float, finished: bool, config: DecodeConfig) -> None:
+        """One more, so many tokens long, EOS counted."""
+        score = log_probability / penalty(length, config)
+        self.hypotheses.append(Hypothesis(tuple(ids), score, log_probability, finished))
+
+    def rank(self) -> None:
+        """The best first; of two that say the same it matters to nobody which."""
+        self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
+        gaps = (one.score - next.score for one, next in pairwise(self.hypotheses) if one.ids != next.ids)
+        self.margin = min(self.margin, min(gaps, default=math.inf))
+
+
+def penalty(length: int, config: DecodeConfig) -> float:
+    """What a log-probability is divided by: length^α, or ((5 + length) / 6)^α        Wu et al. 2016, equation 14"""
+    base = length if config.penalty == "length" else (5 + length) / 6
+    return base**config.length_penalty
