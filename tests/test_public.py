@@ -21,6 +21,7 @@ def test_the_public_names_are_these():
         "adopt",
         "demo",
         "doctor",
+        "ensemble",
         "evaluate",
         "explain",
         "export",
@@ -41,7 +42,9 @@ def test_a_run_folder_has_format_1_and_these_files(counting):
     assert json.loads((counting / "config.json").read_text())["format"] == 1
     assert sorted(path.name for path in counting.iterdir()) == [
         "README.md",
+        "alignment.json",
         "checkpoints",
+        "confidence.json",
         "config.json",
         "curve.png",
         "metrics.jsonl",

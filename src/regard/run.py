@@ -4,6 +4,7 @@ config.json         every setting, resolved, with the folder's format number
 model.safetensors   the parameters
 tokenizer.model     one vocabulary for both sides, or source.model and target.model
 README.md           the model card
+confidence.json     what its scores are worth, and alignment.json, which heads align
 metrics.jsonl       what was measured while it trained, and curve.png, its picture
 checkpoints/        what training can be taken up from
 engines/            the same model for faster runtimes, made when they are first used
@@ -72,6 +73,14 @@ class Run:
             )
             raise RunError(f"to {to} is not possible: this run translates {known}")
         return []
+
+    def way(self, to: str | None) -> tuple[str | None, str | None]:
+        """The languages that a translation goes from and to, as far as their names are known."""
+        languages = self.settings.data.languages
+        if not languages:
+            return None, to
+        source, target = languages
+        return (target, source) if to == source else (source, target)
 
     def save(self, folder: Path) -> None:
         self.save_description(folder)

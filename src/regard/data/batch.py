@@ -19,6 +19,7 @@ class Example(NamedTuple):
 
     source: list[int]
     target: list[int]
+    links: Sequence[tuple[int, int]] = ()  # gold, (source token, target token)
 
     @property
     def size(self) -> int:
@@ -38,6 +39,7 @@ class Batch:
     target: Tensor  # (B, T) BOS and the target: what the decoder reads
     labels: Tensor  # (B, T) the target and EOS: what it is to say next
     wanted: Tensor  # (B, T) True where there is a label
+    gold: Tensor  # (B, T, S) where the step that reads a token is to look; (B, 0, 0) where no links are known
 
     @property
     def tokens(self) -> int:
@@ -64,7 +66,21 @@ def collate(examples: Sequence[Example]) -> Batch:
     lengths = torch.tensor([[len(example.source), len(example.target)] for example in examples])
     readable = torch.arange(source.size(1)) < lengths[:, :1]
     wanted = torch.arange(labels.size(1)) < lengths[:, 1:]
-    return Batch(source, readable, target, labels, wanted)
+    return Batch(source, readable, target, labels, wanted, gold(examples, (*labels.shape, source.size(1))))
+
+
+def gold(examples: Sequence[Example], shape: tuple[int, ...]) -> Tensor:
+    """Weights, equal over the source tokens that a target token is linked to, at the step that reads it.
+
+    That step is one later than the token's own; a token without links has no weight at all.
+    """
+    if not any(example.links for example in examples):
+        return torch.zeros(len(examples), 0, 0)
+    weights = torch.zeros(shape)  # (B, T, S)
+    for row, example in enumerate(examples):
+        for source, target in example.links:
+            weights[row, target + 1, source] = 1.0
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1.0)
 
 
 def grouped(examples: Sequence[Example], budget: int, order: Sequence[int]) -> list[list[int]]:

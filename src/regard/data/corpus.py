@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from regard.errors import DataError
+from regard.tokens.text import normalise
 
 LIMIT = 4 << 30  # bytes of a file, decompressed
 LINE_LIMIT = 64 << 20  # bytes of a line
@@ -29,6 +31,9 @@ class Pair(NamedTuple):
 
     source: str
     target: str
+
+
+Links = list[tuple[int, int]]  # (source word, target word), counted from 0; words are what spaces part
 
 
 def read_pairs(source: Path, target: Path) -> list[Pair]:
@@ -55,6 +60,29 @@ def read_table(path: Path) -> list[Pair]:
     if not pairs:
         raise DataError(f"{path} is empty: give a file with source, tab, target on each line")
     return pairs
+
+
+def read_alignments(path: Path, pairs: Sequence[Pair]) -> list[Links]:
+    """The links of each pair from a file in Pharaoh's format: line n has those of pair n, as in 0-0 1-2."""
+    lines = read_lines(path)
+    if len(lines) != len(pairs):
+        raise DataError(f"{path} has {len(lines)} lines for {len(pairs)} pairs: line n should align pair n")
+    found: list[Links] = []
+    for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), start=1):
+        words = [len(normalise(text).split()) for text in pair]
+        links: Links = []
+        for item in line.split():
+            if not (match := re.fullmatch("([0-9]{1,9})-([0-9]{1,9})", item)):
+                raise DataError(f"{path}, line {number}: {item} is no link: write source-target, such as 0-0 1-2")
+            link = int(match[1]), int(match[2])
+            if any(word >= count for word, count in zip(link, words, strict=True)):
+                raise DataError(
+                    f"{path}, line {number}: {item} links words that are not there: its sentences have {words[0]} and "
+                    f"{words[1]}, counted from 0"
+                )
+            links.append(link)
+        found.append(links)
+    return found
 
 
 def without_empty(pairs: Iterable[Pair]) -> tuple[list[Pair], list[int]]:

@@ -66,7 +66,7 @@ def evaluate(
 
 def language(run: Run, to: str | None) -> str | None:
     """What a run translates into; None if it knows no names."""
-    return to or (run.settings.data.languages[1] if run.settings.data.languages else None)
+    return run.way(to)[1]
 
 
 def name(run: Run) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -15,6 +15,7 @@ from regard.model import parameters
 from regard.model.translator import Translator
 from regard.precision import Precision
 from regard.training.crew import Crew
+from regard.training.guide import misaligned, watched
 from regard.training.objective import translation
 from regard.training.optimizer import optimizers_of
 
@@ -47,18 +48,22 @@ class Learner:
         self.model.train()
         learned = [p for p in self.model.parameters() if p.requires_grad]
         tokens = sum(batch.tokens for batch in batches)
-        surprise = 0.0
+        surprise, guidance = 0.0, self.settings.guided_alignment
 
         def differentiate(part: Batch) -> tuple[float, Sequence[Tensor | None]]:
             with self.precision.autocast():
                 loss = translation(self.model, part, self.settings.label_smoothing, self.settings.r_drop)
-            share = self.scaler.scale(loss.total / tokens)
+            total = loss.total
+            if looks is not None and part.gold.numel():
+                total = total + guidance * misaligned(looks.weights, part.gold)
+            share = self.scaler.scale(total / tokens)
             return loss.surprise.item(), torch.autograd.grad(share, learned, allow_unused=True)
 
-        for batch in batches:
-            for missed, gradients in self.crew.each(differentiate, self.crew.cut(batch)):
-                surprise += missed
-                add_gradients(learned, gradients)
+        with watched(self.model) if guidance else nullcontext() as looks:
+            for batch in batches:
+                for missed, gradients in self.crew.each(differentiate, self.crew.cut(batch)):
+                    surprise += missed
+                    add_gradients(learned, gradients)
         for optimizer in self.optimizers:
             self.scaler.unscale_(optimizer)
         gradient = nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or torch.inf).item()

@@ -22,7 +22,7 @@ from regard.training.schedule import learning_rate
 from regard.training.score import score
 
 VALIDATED = 200  # sentences translated at a validation, at most; the loss is over all
-SEARCH = 16  # times as long as a validation takes the last score: five times the sentences, and a beam
+SEARCH = 20  # times as long as a validation take the last score, with five times the sentences and a beam, and trust
 
 
 def fit(

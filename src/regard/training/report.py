@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from regard.console import say as say
 from regard.errors import ConfigError
 from regard.training.evaluate import perplexity
 from regard.training.learner import Step
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter
-
-
-def say(text: str) -> None:
-    """One line to the person who waits, on stderr."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def board(folder: Path) -> SummaryWriter:

@@ -17,7 +17,7 @@ import torch
 from regard import __version__, device, precision
 from regard.config import Settings, validate
 from regard.data.batch import Epochs, Example, Place, endless
-from regard.data.corpus import Pair, read_pairs, read_table, without_empty
+from regard.data.corpus import Links, Pair, read_alignments, read_pairs, read_table, without_empty
 from regard.data.direction import Directed, directed, set_aside
 from regard.decoding.translate import translate_together
 from regard.errors import ConfigError, DataError, RunError
@@ -26,7 +26,9 @@ from regard.model import build
 from regard.precision import Precision
 from regard.run import CONFIG, Run, load_tokenizers, read_settings
 from regard.tokens.text import TextTokenizer, seeded
+from regard.tokens.words import between_tokens, words_of
 from regard.training import checkpoint
+from regard.training.calibrate import learn_trust
 from regard.training.card import write_card
 from regard.training.curve import draw_curve
 from regard.training.deadline import Deadline, seconds_in
@@ -63,10 +65,11 @@ def train(
     if resume:
         settings = as_it_was(settings, Path(out))
     train_pairs, valid_pairs = read_corpus(settings)
+    alignments = read_links(settings)
     if not (whole or resume):
         settings = suit(settings, train_pairs, deadline.left if deadline else None)
     how: dict[str, Any] = {"deadline": deadline, "on": on, "resume": resume, "overwrite": overwrite}
-    return train_pairs_into(out, settings, train_pairs, valid_pairs, **how)
+    return train_pairs_into(out, settings, train_pairs, valid_pairs, alignments=alignments, **how)
 
 
 def train_pairs_into(
@@ -75,12 +78,13 @@ def train_pairs_into(
     pairs: Sequence[Pair],
     valid: Sequence[Pair],
     *,
+    alignments: Mapping[Pair, Links] | None = None,
     deadline: Deadline | None = None,
     on: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
 ) -> Run:
-    """The same from pairs in memory."""
+    """The same from pairs in memory, with the gold links of some of them where a head is to learn these."""
     folder, chosen = Path(out), device.choose(on)
     keep_pages()
     torch.manual_seed(settings.train.seed)
@@ -100,7 +104,7 @@ def train_pairs_into(
     )
     say(f"computing in {how.name}: {how.why}")
 
-    corpus, held_out = epochs(run, pairs), directed(valid, settings.data)
+    corpus, held_out = epochs(run, pairs, alignments), directed(valid, settings.data)
     if settings.train.start == "neighbours" and not resume:
         start_from_neighbours(run.model, corpus(0))
     if deadline:
@@ -116,13 +120,14 @@ def train_pairs_into(
 
 
 def score_at_the_end(run: Run, valid: Sequence[Directed]) -> Score | None:
-    """How good the run is on its validation sentences, searched for as a user's would be."""
+    """How good the run is on its validation sentences, searched for as a user's would be; and how far to trust it."""
     if not valid:
         return None
     shown = valid[:SCORED]
     found = translate_together(run, [(pair.source, pair.to) for pair in shown], run.settings.decode)
     result = score([each.text for each in found], [pair.target for pair in shown])
     say(f"validation, {len(shown):,} sentences, beam {run.settings.decode.beam}:\n{result}")
+    learn_trust(run, shown, found)
     return result
 
 
@@ -157,8 +162,26 @@ def read_corpus(settings: Settings) -> tuple[list[Pair], list[Pair]]:
     return train, valid
 
 
+def read_links(settings: Settings) -> dict[Pair, Links]:
+    """The gold links of each training pair, where there is a file of them and a head to learn them."""
+    data, guidance = settings.data, settings.train.guided_alignment
+    if bool(data.alignments) != bool(guidance):
+        raise ConfigError(
+            f"train.guided_alignment={guidance} does not go with data.alignments={data.alignments!r}: give a file of "
+            "links and how much they weigh, such as 0.05, or neither"
+        )
+    if not guidance:
+        return {}
+    pairs = read_lines_as_pairs(data.source, data.target)
+    return dict(zip(pairs, read_alignments(Path(data.alignments), pairs), strict=True))
+
+
+def read_lines_as_pairs(source: str, target: str) -> list[Pair]:
+    return read_pairs(Path(source), Path(target)) if target else read_table(Path(source))
+
+
 def read_side_by_side(source: str, target: str) -> list[Pair]:
-    pairs, empty = without_empty(read_pairs(Path(source), Path(target)) if target else read_table(Path(source)))
+    pairs, empty = without_empty(read_lines_as_pairs(source, target))
     if empty:
         shown = ", ".join(str(number) for number in empty[:5]) + (" …" if len(empty) > 5 else "")
         say(f"{source}: {len(empty):,} pairs with an empty side are left out (line {shown})")
@@ -227,14 +250,15 @@ def resolved(settings: Settings, source: TextTokenizer, target: TextTokenizer, h
     return settings.model_copy(update={"version": __version__, "model": model, "train": train})
 
 
-def epochs(run: Run, pairs: Sequence[Pair]) -> Epochs:
+def epochs(run: Run, pairs: Sequence[Pair], alignments: Mapping[Pair, Links] | None = None) -> Epochs:
     """The pairs as ids, both ways if so set, for each epoch: the same ones, or newly cut words where these are sampled.
 
     Pairs longer than data.max_tokens are left out, and counted.
     """
     settings = run.settings
     ways = directed(pairs, settings.data)
-    examples = encode(run, ways)
+    links = both_ways(alignments or {})
+    examples = encode(run, ways, links)
     limit = min(settings.data.max_tokens, settings.train.batch_tokens)
     short = [index for index, example in enumerate(examples) if example.size <= limit]
     if len(short) < len(examples):
@@ -247,13 +271,26 @@ def epochs(run: Run, pairs: Sequence[Pair]) -> Epochs:
         if not settings.tokenizer.sampling:
             return kept
         seed = random.Random(f"{settings.train.seed} {number} cut").getrandbits(31)
-        return seeded(seed, lambda: encode(run, kept_ways, settings.tokenizer.sampling))
+        return seeded(seed, lambda: encode(run, kept_ways, links, settings.tokenizer.sampling))
 
     return epoch
 
 
-def encode(run: Run, ways: Sequence[Directed], sampling: float = 0.0) -> list[Example]:
-    return [
-        Example(run.encode_source(each.source, each.to, sampling), run.encode_target(each.target, sampling))
-        for each in ways
-    ]
+def both_ways(alignments: Mapping[Pair, Links]) -> dict[Pair, Links]:
+    """The links of each pair, and of the same pair the other way round."""
+    back = {Pair(*pair[::-1]): [(s, t) for t, s in links] for pair, links in alignments.items()}
+    return back | dict(alignments)
+
+
+def encode(
+    run: Run, ways: Sequence[Directed], alignments: Mapping[Pair, Links], sampling: float = 0.0
+) -> list[Example]:
+    examples: list[Example] = []
+    for each in ways:
+        source, target = run.encode_source(each.source, each.to, sampling), run.encode_target(each.target, sampling)
+        links = alignments.get(Pair(each.source, each.target))
+        if links:
+            sides = words_of(run.source_tokenizer, source), words_of(run.target_tokenizer, target)
+            links = between_tokens(links, *sides)
+        examples.append(Example(source, target, links or ()))
+    return examples

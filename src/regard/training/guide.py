@@ -1,0 +1,55 @@
+"""Teaching a head to align: its weights against gold links, beside the loss of translation.
+
+    λ · − Σ_t Σ_s g(t, s) log w(t, s)              Chen et al. 2016, "Guided Alignment Training for Topic-Aware NMT"
+
+g(t, ·) is spread evenly over the source tokens that target token t is linked to, and 0 for one without a link. The head
+is the first of the last decoder layer but one, as in Garg et al. 2019, at the step that reads t and so knows it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+
+from regard.model.translator import Translator
+
+HEAD = 0
+LEAST = 1e-9  # weight, so that its logarithm stays finite
+
+
+def guided_layer(layers: int) -> int:
+    """The last but one, where there are two."""
+    return max(0, layers - 2)
+
+
+class Looks(threading.local):
+    """What the head looked at in this thread's last pass, (B, T, S)."""
+
+    weights: Tensor
+
+
+@contextmanager
+def watched(model: Translator) -> Iterator[Looks]:
+    """Within, each pass leaves the weights of the head that is taught, for the thread that made it."""
+    looks = Looks()
+
+    def note(attention: Any, given: tuple[Tensor, ...], output: Tensor) -> None:
+        x, memory, mask, _ = given
+        looks.weights = attention.weights(x, memory, mask)[:, HEAD].float()
+
+    block = model.decoder.blocks[guided_layer(len(model.decoder.blocks))]
+    hook = block.get_submodule("cross_attention").register_forward_hook(note)
+    try:
+        yield looks
+    finally:
+        hook.remove()
+
+
+def misaligned(weights: Tensor, gold: Tensor) -> Tensor:
+    """The cross-entropy of weights against gold (B, T, S), summed; of several passes over the same rows, the mean."""
+    passes = len(weights) // len(gold)
+    return -(gold.repeat(passes, 1, 1) * (weights + LEAST).log()).sum() / passes
