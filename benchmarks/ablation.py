@@ -48,7 +48,9 @@ VARIANTS: dict[str, list[str]] = {
     "R-Drop": ["train.r_drop=3"],
     "untied": ["model.tied=none"],
     "wider": ["model.width=192", "model.hidden=768"],
-    "deep encoder": ["model.layers=5", "model.decoder_layers=2"],
+    "6 + 6 layers": ["model.layers=6", "model.decoder_layers=6"],
+    "6 + 1 layers": ["model.layers=6", "model.decoder_layers=1"],
+    "4 + 2 layers": ["model.layers=4", "model.decoder_layers=2"],
     "running mean": ["train.ema=0.995"],
     "both ways": ["data.both_ways=true"],
 }

@@ -79,10 +79,10 @@ def point(length: int, steps: int, masked: bool) -> Point:
     if not masked:
         without_mask_tensors()
     draw = random.Random(length)
-    rows = [
-        [[*draw.choices(range(EOS + 1, VOCABULARY), k=length - 1), EOS] for _ in "st"] for _ in range(BUDGET // length)
-    ]
-    learner, batch = tiny(), collate([Example(*row) for row in rows])
+    source, target = (
+        [[*draw.choices(range(EOS + 1, VOCABULARY), k=length - 1), EOS] for _ in range(BUDGET // length)] for _ in "st"
+    )
+    learner, batch = tiny(), collate([Example(*row) for row in zip(source, target, strict=True)])
     before = resident()
     seconds = [seconds_of(learner, batch) for _ in range(1 + steps)]
     return Point(median(seconds[1:]), (peak_resident() - before) / MEBI)
@@ -137,7 +137,8 @@ class Epoch(NamedTuple):
 def read_examples(folder: Path, most: int) -> list[Example]:
     pairs = read_pairs(folder / "train.en.gz", folder / "train.de.gz")[:most]
     tokenizer = TextTokenizer.learn((text for pair in pairs for text in pair), size=VOCABULARY)
-    return [Example(*([*tokenizer.encode(text), EOS] for text in pair)) for pair in pairs]
+    ids = [[[*tokenizer.encode(text), EOS] for text in pair] for pair in pairs]
+    return [Example(source, target) for source, target in ids]
 
 
 def epoch(examples: Sequence[Example]) -> Epoch:

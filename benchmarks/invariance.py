@@ -15,13 +15,13 @@ from pathlib import Path
 
 import regard
 from regard.data.corpus import read_lines
-from regard.decoding import translate as module
+from regard.decoding import torch_engine as module
 from regard.run import Run
 
 
 def translations(run: Run, lines: list[str], to: str | None, batch: int) -> tuple[list[str], float]:
     began = time.perf_counter()
-    texts = [each.text for each in regard.translate(run, lines, to, batch=batch)]
+    texts = [each.text for each in regard.translate(run, lines, to, engine="torch", batch=batch)]
     return texts, time.perf_counter() - began
 
 

@@ -383,7 +383,8 @@ def read_examples(folder: Path) -> tuple[list[Example], int]:
     """Multi30k as ids, English → German, and the size of its joint vocabulary."""
     pairs = read_pairs(folder / "train.en.gz", folder / "train.de.gz")
     tokenizer = TextTokenizer.learn((text for pair in pairs for text in pair), size=VOCABULARY)
-    examples = [Example(*([*tokenizer.encode(text), EOS] for text in pair)) for pair in pairs]
+    ids = [[[*tokenizer.encode(text), EOS] for text in pair] for pair in pairs]
+    examples = [Example(source, target) for source, target in ids]
     return [example for example in examples if example.size <= LONGEST], len(tokenizer)
 
 

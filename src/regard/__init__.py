@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from regard.data.doctor import doctor
+    from regard.decoding.ensemble import ensemble
     from regard.decoding.translate import translate
     from regard.errors import RegardError
     from regard.exchange import adopt, export
@@ -34,6 +35,7 @@ HOMES = {
     "adopt": "regard.exchange",
     "demo": "regard.showcase",
     "doctor": "regard.data.doctor",
+    "ensemble": "regard.decoding.ensemble",
     "evaluate": "regard.training.evaluate",
     "explain": "regard.insight.explain",
     "export": "regard.exchange",
@@ -49,6 +51,7 @@ __all__ = [
     "adopt",
     "demo",
     "doctor",
+    "ensemble",
     "evaluate",
     "explain",
     "export",

@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from regard import __version__
 from regard.errors import RegardError
+
+if TYPE_CHECKING:
+    from regard.decoding.translate import Translation
+    from regard.decoding.windows import AsTheyCome
 
 app = typer.Typer(
     name="regard",
@@ -33,11 +38,18 @@ class Device(StrEnum):
     auto, cpu, cuda, mps = "auto", "cpu", "cuda", "mps"
 
 
+class Engine(StrEnum):
+    auto, torch, ctranslate2 = "auto", "torch", "ctranslate2"
+
+
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that regard train or regard demo wrote.")]
 OnDevice = Annotated[Device, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
 To = Annotated[str | None, typer.Option("--to", help="The language to translate into, where a run knows several.")]
 Beam = Annotated[
     int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy. [run's own: 5]")
+]
+Beside = Annotated[
+    list[Path] | None, typer.Option("--with", metavar="RUN2", help="Another run, to decide together with; repeatable.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
@@ -163,32 +175,114 @@ def doctor(
 @app.command()
 def translate(
     run: RunFolder,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="A document: .txt .md .srt .po .tmx .xliff .html. Without one, lines come from stdin.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write the translated document.")] = None,
     to: To = None,
     beam: Beam = None,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line, the best first.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="Put each score and a tab before its line.")] = False,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Put each confidence and a tab before its line.")
+    ] = False,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option("--min-confidence", min=0, max=1, help="Leave a line as it is where confidence is below."),
+    ] = None,
+    alignment: Annotated[
+        bool, typer.Option("--alignment", help="Put a tab and the alignment, such as 0-0 1-2, after each line.")
+    ] = False,
+    glossary: Annotated[
+        Path | None, typer.Option("--glossary", help="A file of terms and their translations, tab-separated.")
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep placeholders, tags and addresses as they are, in their places.")
+    ] = False,
+    keep_also: Annotated[
+        list[str] | None, typer.Option("--keep-also", metavar="REGEX", help="Keep what this matches, too.")
+    ] = None,
+    beside: Beside = None,
+    least_risk: Annotated[
+        bool, typer.Option("--least-risk", help="Take the one that the others agree with, not the likeliest.")
+    ] = False,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting of the search, as in no_repeat=3.")
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option("--engine", help="What decodes; auto takes the fastest that gives torch's tokens.")
+    ] = Engine.auto,
+    precision: Annotated[
+        str, typer.Option("--precision", help="CTranslate2's numbers: float32, int8, int8_float32 and others.")
+    ] = "float32",
     batch: Annotated[
-        int, typer.Option("--batch", min=1, help="Lines decoded together; the text does not depend on it.")
+        int, typer.Option("--batch", min=1, help="Lines that torch decodes together; the text does not depend on it.")
     ] = 64,
+    wrapped: Annotated[
+        bool, typer.Option("--wrapped", help="In plain text, let sentences run on over the ends of lines.")
+    ] = False,
+    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="In PO files, fill the entries marked fuzzy, too.")] = False,
+    reviewed: Annotated[
+        bool, typer.Option("--reviewed", help="In PO and XLIFF files, do not mark what is filled as to be looked at.")
+    ] = False,
     as_json: Json = False,
     device: OnDevice = Device.auto,
 ) -> None:
-    """Translate lines of text:  regard translate runs/demo --to fr < english.txt > french.txt"""
+    """Translate lines of text, or a document:  regard translate runs/demo --to fr < english.txt > french.txt"""
     import regard
+    from regard.config import override
+    from regard.console import counted, say
     from regard.data.corpus import split_lines
-    from regard.decoding.translate import as_they_come
+    from regard.decoding.align import pharaoh
+    from regard.decoding.windows import AsTheyCome
+    from regard.documents import Options, translate_document
 
-    loaded = regard.load(run, on=device)
-    decode = {"beam": beam} if beam else {}
+    if (file is None) != (out is None):
+        raise typer.BadParameter("a document and --out go together; without them lines come from stdin.")
+    if file and (n_best > 1 or scores or confidence or alignment or as_json):
+        raise typer.BadParameter("a document has room for its translation alone: leave out what prints more.")
+    loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])
+    decode = override({}, [f"decode.{each}" for each in assignments or []]).get("decode", {})
+    how: dict[str, Any] = {
+        "n_best": n_best,
+        "least_risk": least_risk,
+        "signals": confidence or alignment,
+        "min_confidence": min_confidence,
+        "keep": keep or file is not None,
+        "keep_also": keep_also or [],
+        "glossary": glossary,
+        "engine": engine,
+        "precision": precision,
+        "batch": batch,
+        **decode,
+        **({"beam": beam} if beam else {}),
+    }
+
+    def translated(lines: Iterable[str] | AsTheyCome, unit: str) -> Iterator[Translation]:
+        for number, each in enumerate(counted(regard.translate(loaded, lines, to, **how), f"{unit}s"), start=1):
+            if each.doubts:
+                say(f"{unit} {number}: {'; '.join(each.doubts)}")
+            yield each
+
+    if file and out:
+        known = Options(*loaded.way(to), fuzzy=fuzzy, reviewed=reviewed, wrapped=wrapped)
+        say(str(translate_document(file, out, lambda texts: map(str, translated(texts, "sentence")), known)))
+        return
     stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)  # our own: a thread that reads sys.stdin blocks the exit
-    for waiting in as_they_come(split_lines(stdin), batch):
-        for translation in regard.translate(loaded, waiting, to, n_best=n_best, batch=batch, **decode):
-            if as_json:
-                typer.echo(json.dumps(asdict(translation), ensure_ascii=False))
-                continue
-            for candidate in translation.candidates:
-                typer.echo(f"{candidate.score:.4f}\t{candidate.text}" if scores else candidate.text)
-        sys.stdout.flush()
+    for translation in translated(AsTheyCome(split_lines(stdin)), "line"):
+        if as_json:
+            typer.echo(json.dumps(asdict(translation), ensure_ascii=False))
+            continue
+        for each in translation.candidates:
+            before, after = [f"{each.score:.4f}"] * scores, []
+            if signals := each.signals:
+                before += [f"{signals.confidence:.2f}"] * confidence
+                after += [pharaoh(signals.links)] * alignment
+            typer.echo("\t".join([*before, translation.source if translation.withheld else each.text, *after]))
 
 
 @app.command()
@@ -200,6 +294,7 @@ def evaluate(
     source: Annotated[Path | None, typer.Option("--source", help="Sentences to translate, one a line.")] = None,
     target: Annotated[Path | None, typer.Option("--target", help="Their reference translations.")] = None,
     to: To = None,
+    beside: Beside = None,
     compare: Annotated[
         Path | None, typer.Option("--compare", metavar="RUN2", help="Another run, to translate the same lines.")
     ] = None,
@@ -215,7 +310,8 @@ def evaluate(
     source = pairs or source
     if source is None or (target is None and pairs is None):
         raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs.")
-    loaded, other = regard.load(run, on=device), regard.load(compare, on=device) if compare else None
+    loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])
+    other = regard.load(compare, on=device) if compare else None
     result = regard.evaluate(loaded, source, target, to, other, **({"beam": beam} if beam else {}))
     typer.echo(json.dumps(asdict(result), ensure_ascii=False) if as_json else str(result))
 

@@ -1,4 +1,4 @@
-"""What a run keeps beside its model, learned at the end of training: each thing a small JSON file of its folder."""
+"""What validation taught, kept beside the model: each lesson a small JSON file of the run's folder."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from regard.errors import RunError
 C = TypeVar("C", bound=Config)
 
 
-def keep(what: Config, path: Path) -> None:
-    path.write_text(to_json(what), encoding="utf-8")
+def save(lesson: Config, path: Path) -> None:
+    path.write_text(to_json(lesson), encoding="utf-8")
 
 
-def kept(kind: type[C], path: Path) -> C | None:
-    """What a file holds; nothing where there is none."""
+def load(kind: type[C], path: Path) -> C | None:
+    """The lesson in a file; none where there is no such file."""
     try:
         return kind.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -13,6 +13,7 @@ import torch
 import counting as numbers
 import mirror
 import regard
+from regard import lessons
 from regard.data.batch import Example
 from regard.data.direction import Directed
 from regard.decoding import reading
@@ -21,7 +22,6 @@ from regard.decoding.heads import ALIGNMENT, Choice, choice_of, choose, informat
 from regard.decoding.reading import Head, read
 from regard.errors import DataError, RunError
 from regard.insight.trace import record
-from regard.kept import keep
 from regard.model import build
 from regard.run import Run
 from regard.tokens.text import BOS
@@ -76,7 +76,7 @@ def test_what_was_chosen_without_gold_is_what_gold_would_choose(mirrored):
     wanted = [mirror.gold(pair) for pair in known]
 
     def errors(*heads: Head) -> float:
-        keep(Choice(heads=heads), folder / ALIGNMENT)
+        lessons.save(Choice(heads=heads), folder / ALIGNMENT)
         return mirror.error_rate(align(mirrored, [p.source for p in known], [p.target for p in known]), wanted)
 
     folder = mirrored.folder
@@ -85,7 +85,7 @@ def test_what_was_chosen_without_gold_is_what_gold_would_choose(mirrored):
     every = [Head(layer=layer, head=head, reads=reads) for layer, head, reads in product((0, 1), (0, 1), (True, False))]
     by_gold = {head: errors(head) for head in every}
     raw = errors(*RAW)
-    keep(choice, folder / ALIGNMENT)
+    lessons.save(choice, folder / ALIGNMENT)
     assert min(by_gold, key=lambda head: by_gold[head]) == TAUGHT
     assert choice.heads == (TAUGHT,)
     assert choice.pairs == 40
@@ -168,7 +168,7 @@ def test_a_run_without_a_choice_asks_the_upper_half_of_its_decoder(mirrored):
 
 def test_a_choice_that_cannot_be_is_refused(mirrored, tmp_path: Path):
     there = replace(mirrored, folder=tmp_path)
-    keep(Choice(heads=(Head(layer=1, head=2, reads=True),)), tmp_path / ALIGNMENT)
+    lessons.save(Choice(heads=(Head(layer=1, head=2, reads=True),)), tmp_path / ALIGNMENT)
     with pytest.raises(RunError, match=r": alignment\.json names heads that this model does not have: delete it to do"):
         choice_of(there)
     for damaged in ("[" * 100_000, "[]", "", '{"heads": [{"layer": 0, "haed": 1, "reads": true}]}'):

@@ -9,8 +9,9 @@ import torch
 
 import regard
 from counting import pairs
-from regard.decoding import translate as module
-from regard.decoding.translate import as_they_come, decode_settings, translate_together
+from regard.decoding import torch_engine as module
+from regard.decoding.translate import decode_settings, translate_together
+from regard.decoding.windows import AsTheyCome
 from regard.errors import ConfigError, RunError
 
 
@@ -90,7 +91,7 @@ def test_waiting_lines_come_together_and_a_lone_one_at_once():
         time.sleep(0.3)
         yield "d"
 
-    assert list(as_they_come(typed(), most=2)) == [["a", "b"], ["c"], ["d"]]
+    assert list(AsTheyCome(typed(), most=2)) == [["a", "b"], ["c"], ["d"]]
 
 
 def test_an_error_in_the_stream_comes_after_the_lines_before_it():
@@ -98,7 +99,7 @@ def test_an_error_in_the_stream_comes_after_the_lines_before_it():
         yield "a"
         raise ValueError("bad line")
 
-    stream = as_they_come(broken(), most=4)
+    stream = iter(AsTheyCome(broken(), most=4))
     assert next(stream) == ["a"]
     with pytest.raises(ValueError, match="bad line"):
         next(stream)

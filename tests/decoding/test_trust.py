@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import counting as numbers
 import regard
+from regard import lessons
 from regard.data.corpus import Pair
 from regard.data.phrasebook import phrases
 from regard.decoding import confidence, reading, trust
@@ -21,7 +22,6 @@ from regard.decoding.torch_engine import decode_batch
 from regard.decoding.translate import decode_settings
 from regard.decoding.trust import Signals, Written, copied_share, loops, numbers_in, repeats, signals, withheld
 from regard.errors import RunError
-from regard.kept import keep
 from regard.run import Run
 from regard.tokens.text import TextTokenizer
 from regard.training.train import train_pairs_into
@@ -157,7 +157,7 @@ def test_a_calibration_gives_back_what_scores_were_worth():
 def test_a_damaged_calibration_is_refused(run, tmp_path):
     there = replace(run, folder=tmp_path)
     assert calibration_of(there) == Calibration()
-    keep(Calibration(scores=(0.1, 0.5), quality=(0.2, 0.7), sentences=9), tmp_path / CONFIDENCE)
+    lessons.save(Calibration(scores=(0.1, 0.5), quality=(0.2, 0.7), sentences=9), tmp_path / CONFIDENCE)
     assert calibration_of(there).sentences == 9
     for damaged in (
         "",
@@ -218,7 +218,7 @@ def test_what_looks_wrong_is_flagged(phrasebook, source, target, flags):
 def test_lengths_are_held_to_what_validation_has_shown(phrasebook, tmp_path):
     there = replace(phrasebook, folder=tmp_path)
     source = "the cat and the animal and the street"
-    keep(Calibration(shortest=0.9, longest=1.1, sentences=30), tmp_path / CONFIDENCE)
+    lessons.save(Calibration(shortest=0.9, longest=1.1, sentences=30), tmp_path / CONFIDENCE)
     assert judged(there, source, "le chat et l'animal").flags == ("omission",)
     assert judged(there, source, "le chat et l'animal et la rue " + "de mon ami Paul ").flags == ("overlong",)
     assert judged(there, source, "le chat et l'animal et la rue", finished=False).flags == ("overlong",)
@@ -227,7 +227,7 @@ def test_lengths_are_held_to_what_validation_has_shown(phrasebook, tmp_path):
 def test_a_word_that_nothing_looks_at_is_an_omission(run, tmp_path):
     there = replace(run, folder=tmp_path)
     (tmp_path / "alignment.json").write_text((run.folder / "alignment.json").read_text())
-    keep(Calibration(shortest=0.0, unseen=0.4, sentences=30), tmp_path / CONFIDENCE)
+    lessons.save(Calibration(shortest=0.0, unseen=0.4, sentences=30), tmp_path / CONFIDENCE)
     whole = judged(there, "three seven four", "trois sept quatre", to="fr")
     short = judged(there, "three seven four", "trois sept", to="fr")
     assert (whole.flags, short.flags) == ((), ("omission",))

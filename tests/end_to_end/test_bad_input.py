@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from process import call
-
-
-def refused(*arguments, stdin="", cwd=None, code=1) -> str:
-    done = call(*arguments, stdin=stdin, cwd=cwd)
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert "Traceback" not in done.stderr
-    return done.stderr
+from process import call, refused
 
 
 @pytest.fixture
@@ -126,7 +118,7 @@ def test_a_language_that_the_run_does_not_have(counting):
 def test_numbers_out_of_range_are_wrong_usage(counting):
     assert "Invalid value for '--beam'" in refused("translate", counting, "--beam", "0", code=2)
     assert refused("translate", counting, "--to", "fr", "--n-best", "9", stdin="one\n") == (
-        "regard: n_best=9 is not between 1 and beam=5: a beam holds as many as it is wide\n"
+        "regard: n_best=9 is not between 1 and beam=5: there are no more to choose from\n"
     )
 
 

@@ -113,7 +113,10 @@ def test_a_closed_pipe_and_an_interrupt_end_quietly(counting):
     text = "one two three\n" * 3000
     read, write = os.pipe()
     with subprocess.Popen(
-        [REGARD, "translate", counting, "--to", "fr"], stdin=subprocess.PIPE, stdout=write, stderr=subprocess.PIPE
+        [REGARD, "translate", counting, "--to", "fr", "--engine", "torch"],
+        stdin=subprocess.PIPE,
+        stdout=write,
+        stderr=subprocess.PIPE,
     ) as process:
         os.close(read)
         os.close(write)

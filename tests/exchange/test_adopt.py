@@ -16,7 +16,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 import regard
 from counting import pairs
 from regard.config import DecodeConfig
-from regard.decoding.engine import Engine, differing
+from regard.decoding.engine import differing
 from regard.errors import RegardError
 from regard.run import Run
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
@@ -256,7 +256,7 @@ def test_an_imported_run_is_the_same_in_the_engine(models, tmp_path: Path):
         foreign(kind, tmp_path / kind, models)
         run = regard.adopt(tmp_path / kind, tmp_path / f"run-{kind}")
         decode = DecodeConfig(beam=3, max_length=9)
-        assert differing(run, Engine(run, workers=1), sources_for(run, 6), decode) == []
+        assert differing(run, sources_for(run, 6), decode) == []
 
 
 def test_a_run_whose_origin_was_tampered_with_is_refused(models, tmp_path: Path):

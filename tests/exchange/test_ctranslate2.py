@@ -12,11 +12,13 @@ import pytest
 import regard
 from counting import pairs
 from regard.config import DecodeConfig
-from regard.decoding.engine import Engine, differing, failure, limits_of
-from regard.decoding.search import Found, search
+from regard.decoding.ctranslate2_engine import CTranslate2Engine, Split, failure
+from regard.decoding.engine import differing
+from regard.decoding.search import Found
+from regard.decoding.torch_engine import TorchEngine
 from regard.errors import RegardError
 from regard.run import Run, load
-from traded import batch_of, random_run, sources_for, translations
+from traded import random_run, sources_for, translations
 
 NETWORKS = [
     {"norm": "post"},
@@ -34,20 +36,18 @@ def written(found: Found) -> list[tuple[tuple[int, ...], bool]]:
 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any], tokenizers, tmp_path: Path):
-    """All of the beam, with scores, each sentence under a limit of its own; nothing is forbidden."""
+    """All of the beam, with scores, each sentence under a limit of its own."""
     run = random_run(tokenizers, tmp_path / "run", **network)
-    engine, sources = Engine(run, workers=1), sources_for(run)
-    source, readable = batch_of(sources)
+    sources = sources_for(run)
     for decode in (
         DecodeConfig(beam=4, length_penalty=0.8, max_length=12, max_ratio=0.4),
         DecodeConfig(beam=3, length_penalty=0.0, max_length=6),
         DecodeConfig(beam=2, length_penalty=1.3, max_length=9, penalty="paper"),
         DecodeConfig(beam=1, max_length=8),
     ):
-        limits = limits_of(sources, decode)
-        ours = search(run.model, source, readable, decode, limits)
+        ours = TorchEngine(run).search(sources, decode)
         for batch in (1, 5, 64):
-            theirs = engine.search(sources, decode, limits, batch=batch)
+            theirs = CTranslate2Engine(run, split=Split(1, 1, batch)).search(sources, decode)
             for mine, other in zip(ours, theirs, strict=True):
                 best = written(mine)[: len(other.hypotheses)]
                 assert written(other)[: decode.beam] == best
@@ -59,9 +59,8 @@ def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any],
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_a_trained_run_translates_alike(norm: str, request):
     run: Run = request.getfixturevalue(f"{norm}_norm")
-    engine = Engine(run)
     sources = [run.encode_source(pair.source, "fr") for pair in pairs(70, seed=9)]
-    assert differing(run, engine, sources, run.settings.decode) == []
+    assert differing(run, sources, run.settings.decode) == []
 
 
 def test_the_folder_is_all_that_ctranslate2_needs(post_norm: Run, tmp_path: Path):
@@ -86,23 +85,20 @@ def test_a_smaller_precision_is_smaller_and_translates(precision: str, post_norm
     small, large = ((each / "model.bin").stat().st_size for each in (folder, full))
     assert small < 0.8 * large, "positions stay as they are, and a small network has more of them than of the rest"
     sources = [post_norm.encode_source(text, "fr") for text in ["two five", "one"]]
-    decode = post_norm.settings.decode
-    found = Engine(post_norm, precision).search(
-        sources, decode, limits_of(sources, decode), post_norm.target_tokenizer.unwritten
-    )
+    found = CTranslate2Engine(post_norm, precision).search(sources, post_norm.settings.decode)
     assert [post_norm.target_tokenizer.decode(each.hypotheses[0].ids) for each in found] == ["deux cinq", "un"]
 
 
 def test_an_engine_is_made_once_and_again_when_the_run_changes(tokenizers, tmp_path: Path):
     run = random_run(tokenizers, tmp_path / "run")
-    Engine(run)
+    CTranslate2Engine(run)
     model = tmp_path / "run" / "engines" / "ctranslate2-float32" / "model.bin"
-    made, stamp = model.stat().st_mtime_ns, json.loads((model.parent / "made_from.json").read_text())
-    assert len(stamp["proven"]) == 1
-    Engine(load(tmp_path / "run"))
+    made, notes = model.stat().st_mtime_ns, json.loads((model.parent / "notes.json").read_text())
+    assert [each for name, each in notes.items() if name.startswith("machine")] == [{"works": True}]
+    CTranslate2Engine(load(tmp_path / "run"))
     assert model.stat().st_mtime_ns == made
     os.utime(tmp_path / "run" / "model.safetensors", ns=(1, 1))
-    Engine(load(tmp_path / "run"))
+    CTranslate2Engine(load(tmp_path / "run"))
     assert model.stat().st_mtime_ns != made
 
 
@@ -118,23 +114,22 @@ def test_what_kills_a_child_is_told_and_not_tried_here(tmp_path: Path):
 
 def test_a_precision_that_does_not_work_here_is_refused(tokenizers, tmp_path: Path, monkeypatch):
     run = random_run(tokenizers, tmp_path / "run")
-    monkeypatch.setattr("regard.decoding.engine.failure", lambda folder: "where a trial died of SIGILL")
+    monkeypatch.setattr("regard.decoding.ctranslate2_engine.failure", lambda folder: "where a trial died of SIGILL")
     with pytest.raises(RegardError) as caught:
-        Engine(run, "int8")
+        CTranslate2Engine(run, "int8")
     assert str(caught.value) == (
         "CTranslate2 does not compute in int8 on this machine, where a trial died of SIGILL: try float32, or torch"
     )
     monkeypatch.setattr("ctranslate2.get_supported_compute_types", lambda device: {"int8", "float32"})
     with pytest.raises(RegardError) as caught:
-        Engine(run, "bfloat16")
+        CTranslate2Engine(run, "bfloat16")
     assert str(caught.value) == ("CTranslate2 does not compute in bfloat16 on this machine: choose from float32, int8")
 
 
 def test_a_source_too_long_for_the_table_of_positions_is_refused(tokenizers, tmp_path: Path):
     run = random_run(tokenizers, tmp_path / "run", max_positions=20)
-    engine, sources = Engine(run, workers=1), [[5] * 20 + [3]]
     with pytest.raises(RegardError) as caught:
-        engine.search(sources, run.settings.decode, [5])
+        CTranslate2Engine(run).search([[5] * 20 + [3]], run.settings.decode)
     assert str(caught.value) == "a source of 21 tokens is too long for the engine, which takes 20"
 
 

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 
 import regard
 from counting import pairs
-from regard.decoding.engine import limits_of
 from regard.decoding.search import search
+from regard.decoding.torch_engine import limits_of
 from regard.errors import RegardError
 from regard.run import Run
 from regard.tokens.text import BOS, EOS, PAD

@@ -11,9 +11,8 @@ import torch
 import regard
 from counting import pairs
 from regard.config import DecodeConfig
-from regard.decoding.engine import limits_of
 from regard.decoding.search import search
-from regard.decoding.translate import decode_batch
+from regard.decoding.torch_engine import decode_batch, limits_of
 from regard.errors import RegardError
 from regard.exchange.onnx import OnnxTranslator
 from regard.run import Run

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import regard
 from regard.cli import app
-from regard.decoding.translate import decode_batch
+from regard.decoding.torch_engine import decode_batch
 from regard.errors import DataError, RegardError, RunError
 from regard.insight.change import switched_off
 from regard.insight.explain import LIMIT, explain

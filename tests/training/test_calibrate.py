@@ -8,11 +8,11 @@ import pytest
 
 import counting as numbers
 import regard
+from regard import lessons
 from regard.data.direction import directed
 from regard.decoding.confidence import CONFIDENCE, Calibration, calibration_of
 from regard.decoding.heads import ALIGNMENT, choice_of
 from regard.errors import DataError
-from regard.kept import kept
 from regard.training.calibrate import calibrate, learn_trust
 
 
@@ -20,7 +20,7 @@ def test_a_trained_run_knows_its_heads_and_what_its_scores_are_worth(counting):
     run = regard.load(counting)
     held_out = directed(numbers.pairs(20, seed=2), run.settings.data)
     calibration = calibration_of(run)
-    assert calibration == kept(Calibration, counting / CONFIDENCE)
+    assert calibration == lessons.load(Calibration, counting / CONFIDENCE)
     assert calibration.sentences == len(held_out) == 40
     assert calibration.quality[-1] > 0.95, "it translates its validation perfectly"
     assert calibration.shortest < 1 < calibration.longest

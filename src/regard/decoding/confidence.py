@@ -14,8 +14,8 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from regard import lessons
 from regard.config import Config
-from regard.kept import kept
 from regard.run import Run
 
 CONFIDENCE = "confidence.json"
@@ -70,4 +70,4 @@ def rising(scores: Sequence[float], quality: Sequence[float]) -> tuple[tuple[flo
 
 def calibration_of(run: Run) -> Calibration:
     """What a run's validation has shown, if it kept that."""
-    return (kept(Calibration, run.folder / CONFIDENCE) if run.folder else None) or Calibration()
+    return (lessons.load(Calibration, run.folder / CONFIDENCE) if run.folder else None) or Calibration()

@@ -1,44 +1,43 @@
 """The same search on another runtime: CTranslate2, the fastest there is on a CPU.
 
-engine = Engine(run)                                      converts once, into RUN/engines/ctranslate2-float32/
-found = engine.search(sources, config, limits_of(sources, config), run.target_tokenizer.unwritten)
-differing(run, engine, sources, config)                   which of these it decodes otherwise than torch
+engine = CTranslate2Engine(run)                converts once, into RUN/engines/ctranslate2-float32/
+found = engine.search(sources, config)
 
 Its beam search follows our rule: K candidates are looked at, those that end are finished, the next best take their
-places, and K finished hypotheses end the search. Three things are its own. Forbidden ids leave its softmax before it is
-taken, and ours after, so scores differ by the little that a trained model gives them. It has one length limit for a
-batch, so a sentence that reaches its own is searched again under that. And it reports no margins: `Found.margin` tells
-only how far the finished hypotheses lie apart.
+places, and K finished hypotheses end the search. Two things are its own. It has one length limit for a batch, so a
+sentence that reaches its own is searched again under that. And it reports no margins: `Found.margin` tells only how far
+the finished hypotheses lie apart; where that is next to nothing, our own search decides.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import torch
 
 from regard import __version__
 from regard.config import DecodeConfig
 from regard.decoding.search import Found, Hypothesis, penalty
-from regard.decoding.translate import MARGIN, decode_batch, limits_of
+from regard.decoding.torch_engine import MARGIN, TorchEngine, limits_of
 from regard.errors import DeviceError, RunError
 from regard.exchange import ctranslate2, positions
-from regard.exchange.folder import needed
+from regard.extras import needed
 from regard.precision import PATIENCE
 from regard.run import PARAMETERS, Run
 from regard.tokens.text import EOS
 from regard.trial import FailedTrialError
 from regard.trial import trial as run_trial
 
-ENGINES, STAMP = "engines", "made_from.json"
-BATCH = 32  # sentences that one worker decodes together
+ENGINES, NOTES = "engines", "notes.json"
+PLAIN = {"beam", "length_penalty", "penalty", "max_length", "max_ratio"}  # the settings of a search that it follows
 SMALLEST = 1e-6  # of length penalties that are not 0: at 0 it would stop at the first finished hypothesis
 
 # Run by a Python of its own, given a converted folder: load it and translate one token.
@@ -49,57 +48,72 @@ assert translator.translate_batch([["<unk>"]], beam_size=2, max_decoding_length=
 """
 
 
-class Engine:
-    """A run's network in CTranslate2, on the CPU; as many workers as there are cores, each on one thread."""
+class Split(NamedTuple):
+    """How the cores are used: so many workers, each with so many threads, which decodes so many sentences at once."""
 
-    def __init__(self, run: Run, precision: str = "float32", workers: int | None = None):
-        folder = prepared(run, precision)
-        prove(folder, precision)
+    workers: int
+    threads: int
+    batch: int = 32
+
+
+class CTranslate2Engine:
+    """A run's network in CTranslate2, on the CPU."""
+
+    name = "ctranslate2"
+
+    def __init__(self, run: Run, precision: str = "float32", split: Split | None = None):
+        self.run, self.split = run, split or Split(torch.get_num_threads(), 1)
         self.translator = needed("ctranslate2").Translator(
-            str(folder), device="cpu", inter_threads=workers or os.cpu_count() or 1, intra_threads=1
+            str(converted(run, precision)),
+            device="cpu",
+            inter_threads=self.split.workers,
+            intra_threads=self.split.threads,
         )
         self.sources = ctranslate2.pieces(run.source_tokenizer)
         self.targets = ctranslate2.pieces(run.target_tokenizer)
         self.ids = {piece: id for id, piece in enumerate(self.targets)}
+        self.forbidden = [[self.targets[id]] for id in run.target_tokenizer.unwritten]
         self.longest = positions.count(run.settings.model, run.settings.decode)  # tokens that a source may have
 
-    def search(
-        self,
-        sources: Sequence[list[int]],
-        config: DecodeConfig,
-        limits: Sequence[int],
-        forbidden: Sequence[int] = (),
-        batch: int = BATCH,
-    ) -> list[Found]:
-        """The best hypotheses for each source, which ends in EOS, at most `limits[i]` tokens long."""
+    @staticmethod
+    def follows(config: DecodeConfig) -> bool:
+        """Whether it searches as these settings say: a beam, with nothing to steer it."""
+        plain = DecodeConfig(**config.model_dump(include=PLAIN))
+        return config == plain
+
+    def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]:
+        """What is found for each source, which ends in EOS: so many hypotheses, or all of the beam."""
         if too_long := next((ids for ids in sources if len(ids) > self.longest), None):
             raise RunError(f"a source of {len(too_long)} tokens is too long for the engine, which takes {self.longest}")
+        limits = limits_of(sources, config)
         highest = max(limits, default=0)
-        found = self.within(sources, config, highest, forbidden, batch)
+        found = self.within(sources, config, highest, best)
         again: dict[int, list[int]] = defaultdict(list)  # by their own limit, those that might have met it
         for index, (each, limit) in enumerate(zip(found, limits, strict=True)):
             if limit < highest and any(len(one.ids) + one.finished >= limit for one in each.hypotheses):
                 again[limit].append(index)
         for limit, indices in again.items():
-            anew = self.within([sources[index] for index in indices], config, limit, forbidden, batch)
+            anew = self.within([sources[index] for index in indices], config, limit, best)
             for index, each in zip(indices, anew, strict=True):
                 found[index] = each
+        near = [index for index, each in enumerate(found) if each.margin < MARGIN]
+        own = TorchEngine(self.run).search([sources[index] for index in near], config)
+        for index, each in zip(near, own, strict=True):
+            found[index] = each
         return found
 
-    def within(
-        self, sources: Sequence[list[int]], config: DecodeConfig, limit: int, forbidden: Sequence[int], batch: int
-    ) -> list[Found]:
+    def within(self, sources: Sequence[list[int]], config: DecodeConfig, limit: int, best: int | None) -> list[Found]:
         alpha = config.length_penalty or SMALLEST
         results = self.translator.translate_batch(
             [[self.sources[id] for id in without_end(ids)] for ids in sources],
-            max_batch_size=batch,
+            max_batch_size=self.split.batch,
             beam_size=config.beam,
-            num_hypotheses=config.beam,
+            num_hypotheses=min(config.beam, (best or config.beam) + 1),  # and one, to see by how much the best one won
             length_penalty=alpha,
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,
-            suppress_sequences=[[self.targets[id]] for id in forbidden] or None,
+            suppress_sequences=self.forbidden,
             return_scores=True,
             return_end_token=True,
         )
@@ -125,53 +139,34 @@ def without_end(ids: list[int]) -> list[int]:
     return ids[:-1]
 
 
-def differing(run: Run, engine: Engine, sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
-    """Which of the sources the engine translates otherwise than our own search, alone or 64 at a time."""
-    forbidden, limits = run.target_tokenizer.unwritten, limits_of(sources, config)
-    expected: list[Found] = []
-    for start in range(0, len(sources), 64):
-        expected += decode_batch(run, sources[start : start + 64], config)
-    expected = [
-        decode_batch(run, [ids], config)[0] if each.margin < MARGIN else each
-        for ids, each in zip(sources, expected, strict=True)
-    ]
-    found = [engine.search(sources, config, limits, forbidden, batch) for batch in (1, 64)]
-    return [
-        index
-        for index, each in enumerate(expected)
-        if any(each.hypotheses[0].ids != other[index].hypotheses[0].ids for other in found)
-    ]
-
-
-def prepared(run: Run, precision: str) -> Path:
-    """The folder with the converted run, made anew when the run's parameters have changed."""
+def converted(run: Run, precision: str) -> Path:
+    """The folder with the run's network, made anew when its parameters have changed, and tried on each machine once."""
     if run.folder is None:
         raise RunError("an engine is kept in the run's folder, and this run has none: save it first")
     folder, parameters = run.folder / ENGINES / f"ctranslate2-{precision}", (run.folder / PARAMETERS).stat()
     stamp = {"regard": __version__, "size": parameters.st_size, "changed": parameters.st_mtime_ns}
-    known = remembered(folder)
-    if any(known.get(key) != value for key, value in stamp.items()):
+    if remembered(folder).get("made_from") != stamp:
         shutil.rmtree(folder, ignore_errors=True)
         ctranslate2.export(run, folder, precision)
-        (folder / STAMP).write_text(json.dumps(stamp))
+        remember(folder, made_from=stamp)
+    prove(folder, precision)
     return folder
 
 
 def prove(folder: Path, precision: str) -> None:
-    """Let a child process load the folder and translate, once on each machine: some die of an illegal instruction."""
-    runtime = needed("ctranslate2")
-    if precision not in (supported := runtime.get_supported_compute_types("cpu")):  # it would convert to float32
-        known = ", ".join(sorted(supported))
-        raise DeviceError(f"CTranslate2 does not compute in {precision} on this machine: choose from {known}")
-    machine = [platform.node(), platform.machine(), platform.processor(), runtime.__version__]
-    here, known = hashlib.sha256(repr(machine).encode()).hexdigest()[:16], remembered(folder)
-    if here in known.get("proven", []):
+    """Let a child process load the folder and translate: some machines die of an illegal instruction."""
+    supported = needed("ctranslate2").get_supported_compute_types("cpu")
+    if precision not in supported:  # it would convert to float32
+        raise DeviceError(
+            f"CTranslate2 does not compute in {precision} on this machine: choose from {', '.join(sorted(supported))}"
+        )
+    if remembered_here(folder).get("works"):
         return
     if reason := failure(folder):
         raise DeviceError(
             f"CTranslate2 does not compute in {precision} on this machine, {reason}: try float32, or torch"
         )
-    (folder / STAMP).write_text(json.dumps({**known, "proven": [*known.get("proven", []), here]}))
+    remember_here(folder, works=True)
 
 
 def failure(folder: Path, trial: str = TRIAL, patience: float = PATIENCE) -> str:
@@ -184,8 +179,30 @@ def failure(folder: Path, trial: str = TRIAL, patience: float = PATIENCE) -> str
 
 
 def remembered(folder: Path) -> dict[str, Any]:
+    """What an engine's folder tells of itself: what it was made from and, by machine, how it does there."""
     try:
-        known = json.loads((folder / STAMP).read_text())
+        known = json.loads((folder / NOTES).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return known if isinstance(known, dict) else {}
+
+
+def remember(folder: Path, **notes: Any) -> None:
+    (folder / NOTES).write_text(json.dumps(remembered(folder) | notes, indent=2) + "\n", encoding="utf-8")
+
+
+def remembered_here(folder: Path) -> dict[str, Any]:
+    """What is known of the folder on this machine."""
+    known = remembered(folder).get(this_machine())
+    return known if isinstance(known, dict) else {}
+
+
+def remember_here(folder: Path, **notes: Any) -> None:
+    remember(folder, **{this_machine(): remembered_here(folder) | notes})
+
+
+def this_machine() -> str:
+    """A name for what decides how an engine does: the machine, the threads given, and the version of the runtime."""
+    version = needed("ctranslate2").__version__
+    known = [platform.node(), platform.machine(), platform.processor(), torch.get_num_threads(), version]
+    return "machine " + hashlib.sha256(repr(known).encode()).hexdigest()[:16]

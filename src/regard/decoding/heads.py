@@ -22,12 +22,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard import lessons
 from regard.config import Config
 from regard.data.batch import Example, collate, grouped
 from regard.data.direction import Directed
 from regard.decoding.reading import BUDGET, Head, looking
 from regard.errors import DataError, RunError
-from regard.kept import kept
 from regard.run import Run
 
 ALIGNMENT = "alignment.json"
@@ -47,7 +47,7 @@ class Choice(Config):
 def choice_of(run: Run) -> Choice:
     """What was chosen for a run; where nothing was, all heads of the decoder's upper half, at the step that writes."""
     layers, heads = run.settings.model.decoder_layers, run.settings.model.heads
-    choice = kept(Choice, run.folder / ALIGNMENT) if run.folder else None
+    choice = lessons.load(Choice, run.folder / ALIGNMENT) if run.folder else None
     if choice is None:
         upper = product(range(layers // 2, layers), range(heads))
         return Choice(heads=tuple(Head(layer=layer, head=head, reads=False) for layer, head in upper))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from queue import Empty, Queue
-from threading import Thread
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-import torch
-
 from regard.config import DecodeConfig, validate
-from regard.data.batch import pad
-from regard.decoding.search import Found, Watch, search
+from regard.decoding.engine import Choice, Engine
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.keep import Keeper
+from regard.decoding.risk import least_risk as by_risk
+from regard.decoding.terms import Glossary
+from regard.decoding.torch_engine import BATCH, TorchEngine
+from regard.decoding.trust import Signals, Written, withheld
+from regard.decoding.trust import signals as signals_of
+from regard.decoding.windows import AsTheyCome, in_windows
 from regard.errors import ConfigError
 from regard.run import Run
-
-BATCH = 64  # sentences decoded together
-MARGIN = 1e-4  # a choice closer than this may fall otherwise in another batch: that sentence is decoded again, alone
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,9 @@ class Candidate:
     text: str
     score: float
     ids: tuple[int, ...]
+    finished: bool = True  # False where the length limit cut it off
+    unmet: tuple[str, ...] = ()  # what was demanded of it and is not there
+    signals: Signals | None = None  # how far it can be trusted, if that was asked for
 
 
 @dataclass(frozen=True)
@@ -36,115 +40,135 @@ class Translation:
 
     source: str
     candidates: tuple[Candidate, ...]
+    withheld: bool = False  # the best is less sure than was asked for
 
     @property
     def text(self) -> str:
-        return self.candidates[0].text
+        """The best translation; the source itself, where that is withheld."""
+        return self.source if self.withheld else self.candidates[0].text
 
     @property
     def score(self) -> float:
         return self.candidates[0].score
 
+    @property
+    def doubts(self) -> list[str]:
+        """What is not as it should be, in words."""
+        best = self.candidates[0]
+        known = best.signals
+        left = [f"left as it is, at a confidence of {known.confidence:.2f}"] if known and self.withheld else []
+        return left + [f"no {each} in it" for each in best.unmet] + list(known.flags if known else ())
+
     def __str__(self) -> str:
         return self.text
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is wanted of a translation beside the settings of its search."""
+
+    n_best: int = 1
+    least_risk: bool = False  # rank by what the others agree with, in place of the score
+    signals: bool = False
+    min_confidence: float | None = None
+    keeper: Keeper | None = None  # of terms, tags and placeholders
+
+    def __post_init__(self) -> None:
+        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
+            raise ConfigError(f"min_confidence={self.min_confidence} is not between 0 and 1, as a confidence is")
+
+
 def translate(
-    run: Run, lines: Iterable[str], to: str | None = None, *, n_best: int = 1, batch: int = BATCH, **decode: Any
+    run: Run,
+    lines: Iterable[str] | AsTheyCome,
+    to: str | None = None,
+    *,
+    n_best: int = 1,
+    least_risk: bool = False,
+    signals: bool = False,
+    min_confidence: float | None = None,
+    keep: bool = False,
+    keep_also: Sequence[str] = (),
+    glossary: str | Path | None = None,
+    engine: str = "auto",
+    precision: str = "float32",
+    batch: int = BATCH,
+    **decode: Any,
 ) -> Iterator[Translation]:
-    """Translate lines as they come, up to `batch` at a time; keywords override the run's decode settings."""
+    """Translate lines as they come, a window of them at a time; keywords override the run's decode settings."""
     config = decode_settings(run, n_best, decode)
     run.tag(to)  # a language that the run does not have is refused before the first line is read
-
-    def stream() -> Iterator[Translation]:
-        waiting = iter(lines)
-        while chunk := list(islice(waiting, batch)):
-            yield from translate_together(run, [(line, to) for line in chunk], config, n_best, batch)
-
-    return stream()
+    terms = Glossary.read(Path(glossary)) if glossary else None
+    keeper = Keeper(run, terms, keep_also) if keep or keep_also or terms else None
+    wanted = Wanted(n_best, least_risk, signals, min_confidence, keeper)
+    choice = Choice(run, config, engine, precision, batch)
+    windows = lines if isinstance(lines, AsTheyCome) else in_windows(lines)
+    together = ([(line, to) for line in window] for window in windows)
+    return chain.from_iterable(translate_together(run, each, config, wanted, choice) for each in together)
 
 
 def decode_settings(run: Run, n_best: int, decode: dict[str, Any]) -> DecodeConfig:
     config = validate(DecodeConfig, {**run.settings.decode.model_dump(), **decode}, "decoding")
-    if not 1 <= n_best <= config.beam:
+    if not 1 <= n_best <= config.hypotheses:
+        name = "samples" if config.samples else "beam"
         raise ConfigError(
-            f"n_best={n_best} is not between 1 and beam={config.beam}: a beam holds as many as it is wide"
+            f"n_best={n_best} is not between 1 and {name}={config.hypotheses}: there are no more to choose from"
         )
     return config
 
 
 def translate_together(
-    run: Run, lines: Sequence[tuple[str, str | None]], config: DecodeConfig, n_best: int = 1, batch: int = BATCH
-) -> list[Translation]:
-    """Translate (text, language) pairs; the longest are decoded first, side by side with their likes."""
-    sources = [run.encode_source(text, to) for text, to in lines]
-    full = [index for index, (text, _) in enumerate(lines) if text.strip()]  # nothing in, nothing out
-    full.sort(key=lambda index: -len(sources[index]))
-    found: dict[int, Found] = {}
-    for start in range(0, len(full), batch):
-        chunk = full[start : start + batch]
-        for index, result in zip(chunk, decode_batch(run, [sources[i] for i in chunk], config), strict=True):
-            alone = len(chunk) > 1 and result.margin < MARGIN
-            found[index] = decode_batch(run, [sources[index]], config)[0] if alone else result
-    return [as_translation(run, text, found.get(index), n_best) for index, (text, _) in enumerate(lines)]
-
-
-def decode_batch(
     run: Run,
-    sources: Sequence[list[int]],
+    lines: Sequence[tuple[str, str | None]],
     config: DecodeConfig,
-    cached: bool = True,
-    prefix: Sequence[int] = (),
-    watch: Watch | None = None,
-) -> list[Found]:
-    source = pad(sources)
-    lengths = torch.tensor([len(ids) for ids in sources])
-    readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
-    limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
-    never = torch.tensor(run.target_tokenizer.unwritten)
-    source, readable = source.to(run.device), readable.to(run.device)
-    return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
+    wanted: Wanted = Wanted(),  # noqa: B008  # it cannot change
+    choice: Callable[[int], Engine] | None = None,
+) -> list[Translation]:
+    """Translate (text, language) pairs, with the engine of a choice, or with our own."""
+    full = [index for index, (text, _) in enumerate(lines) if text.strip()]  # nothing in, nothing out
+    engine = choice(len(full)) if choice else TorchEngine(run)
+    given = [lines[index] for index in full]
+    found = [best[: wanted.n_best] for best in candidates(run, given, config, wanted, engine)]
+    if wanted.signals or wanted.min_confidence is not None:
+        found = with_signals(run, given, found, wanted.min_confidence)
+    translated = [Translation(text, (Candidate("", 0.0, ()),)) for text, _ in lines]
+    for index, best in zip(full, found, strict=True):
+        least, known = wanted.min_confidence, best[0].signals
+        unsure = known is not None and least is not None and withheld(known, least)
+        translated[index] = Translation(lines[index][0], tuple(best), unsure)
+    return translated
 
 
-def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
-    """How many tokens the translation of each source may have."""
-    return [min(config.max_length, int(config.max_ratio * len(ids)) + 10) for ids in sources]
+def candidates(
+    run: Run, lines: Sequence[tuple[str, str | None]], config: DecodeConfig, wanted: Wanted, engine: Engine
+) -> list[list[Candidate]]:
+    """The best ways to translate each line, ranked as is wanted."""
+    best = config.hypotheses if wanted.least_risk else wanted.n_best
+    if wanted.keeper:
+        kept = wanted.keeper.translate(lines, config, best, engine)
+        found = [[candidate(way.text, way.hypothesis, way.unmet) for way in ways] for ways in kept]
+    else:
+        decode, sources = run.target_tokenizer.decode, [run.encode_source(*line) for line in lines]
+        found = [
+            [candidate(decode(way.ids), way) for way in each.hypotheses[:best]]
+            for each in engine.search(sources, config, best)
+        ]
+    if wanted.least_risk:
+        return [[ways[place] for place in by_risk([way.text for way in ways])] for ways in found]
+    return found
 
 
-def as_translation(run: Run, text: str, found: Found | None, n_best: int) -> Translation:
-    if found is None:
-        return Translation(text, (Candidate("", 0.0, ()),))
-    best = found.hypotheses[:n_best]
-    return Translation(text, tuple(Candidate(run.target_tokenizer.decode(h.ids), h.score, h.ids) for h in best))
+def with_signals(
+    run: Run, lines: Sequence[tuple[str, str | None]], found: list[list[Candidate]], least: float | None
+) -> list[list[Candidate]]:
+    written = [
+        Written(text, each.ids, to, each.finished)
+        for (text, to), best in zip(lines, found, strict=True)
+        for each in best
+    ]
+    known = iter(signals_of(run, written, least))
+    return [[replace(each, signals=next(known)) for each in best] for best in found]
 
 
-def as_they_come(lines: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Lines in lists of what is waiting, at most so many: a pipe fills its batches, a person is answered at once."""
-    queue: Queue[str | BaseException | None] = Queue(maxsize=4 * most)
-
-    def read() -> None:
-        try:
-            for line in lines:
-                queue.put(line)
-            queue.put(None)
-        except BaseException as error:  # a bad line is raised where the lines before it have been dealt with
-            queue.put(error)
-
-    Thread(target=read, daemon=True).start()
-    while True:
-        waiting: list[str] = []
-        item = queue.get()
-        while isinstance(item, str):
-            waiting.append(item)
-            if len(waiting) == most:
-                break
-            try:
-                item = queue.get(timeout=0.02)
-            except Empty:
-                break
-        if waiting:
-            yield waiting
-        if isinstance(item, BaseException):
-            raise item
-        if item is None:
-            return
+def candidate(text: str, hypothesis: Hypothesis, unmet: tuple[str, ...] = ()) -> Candidate:
+    return Candidate(text, hypothesis.score, hypothesis.ids, hypothesis.finished, unmet)

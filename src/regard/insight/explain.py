@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from regard.config import DecodeConfig
 from regard.decoding.search import Hypothesis, Watch
-from regard.decoding.translate import decode_batch, decode_settings
+from regard.decoding.torch_engine import decode_batch
+from regard.decoding.translate import decode_settings
 from regard.errors import DataError
 from regard.insight.trace import Trace, hooked, record
 from regard.model.attention import Attention

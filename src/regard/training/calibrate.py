@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
 
+from regard import lessons
 from regard.data.batch import Example
 from regard.data.direction import Directed
 from regard.decoding.confidence import CONFIDENCE, Calibration, rising
@@ -15,7 +16,6 @@ from regard.decoding.reading import read
 from regard.decoding.translate import Translation, translate_together
 from regard.decoding.trust import copied_share, least_seen, score, stretch
 from regard.errors import DataError
-from regard.kept import keep
 from regard.run import Run
 from regard.tokens.text import EOS
 
@@ -27,8 +27,8 @@ def learn_trust(run: Run, pairs: Sequence[Directed], translations: Sequence[Tran
     """Choose the heads that align and calibrate confidence, by translated pairs; both are kept in the run's folder."""
     if run.folder is None or len(pairs) < 2:
         return
-    keep(choose(run, pairs), run.folder / ALIGNMENT)
-    keep(calibrate(run, pairs, translations), run.folder / CONFIDENCE)
+    lessons.save(choose(run, pairs), run.folder / ALIGNMENT)
+    lessons.save(calibrate(run, pairs, translations), run.folder / CONFIDENCE)
 
 
 def calibrate(run: Run, pairs: Sequence[Directed], translations: Sequence[Translation] = ()) -> Calibration:

@@ -1,0 +1,165 @@
+"""Which runtime decodes: the fastest that is there and gives the tokens of our own search.
+
+    auto ──▶ can it be? the CPU, CTranslate2 installed, a beam with nothing to steer it
+         ──▶ is there work enough, or has it been tried here before?
+         ──▶ does it give our tokens? if not known yet: convert, compare, measure, remember
+         ──▶ CTranslate2, or else torch
+
+What is found out stands in RUN/engines/ctranslate2-float32/notes.json, by machine, and is found out once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Protocol
+
+import torch
+
+from regard.config import DecodeConfig
+from regard.console import say
+from regard.data import phrasebook
+from regard.data.corpus import read_lines
+from regard.decoding.ctranslate2_engine import CTranslate2Engine, Split, converted, remember_here, remembered_here
+from regard.decoding.search import Found
+from regard.decoding.torch_engine import BATCH, TorchEngine
+from regard.errors import ConfigError, RegardError
+from regard.run import Run
+
+ENGINES = ("auto", "torch", "ctranslate2")
+WORTH = 100  # sentences at once, from which on an engine is worth making
+COMPARED = 64  # sentences that both engines translate
+LONG = 60  # tokens that a translation may have there: a text that the run does not know would have no end
+BATCHES = (8, 16, 32)  # sentences that a worker may decode at once
+
+
+class Engine(Protocol):
+    """Sources to what is found for each, in order, the same whatever is decoded beside it."""
+
+    name: str
+
+    def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]: ...
+
+
+class Choice:
+    """The engine for each handful of sources as they come: what is not worth converting at first may be so later."""
+
+    def __init__(
+        self, run: Run, config: DecodeConfig, wanted: str = "auto", precision: str = "float32", batch: int = BATCH
+    ):
+        if wanted not in ENGINES:
+            raise ConfigError(f"engine {wanted!r} is unknown: choose from {', '.join(ENGINES)}")
+        if wanted == "torch" and precision != "float32":
+            raise ConfigError(f"torch decodes in float32, not in {precision}: use --engine ctranslate2 for that")
+        self.run, self.config, self.precision = run, config, precision
+        self.demanded = wanted == "ctranslate2" or precision != "float32"
+        self.own, self.fast = TorchEngine(run, batch), None
+        reason = "" if wanted == "torch" else hindrance(run, config)
+        if self.demanded and reason:
+            raise ConfigError(f"CTranslate2 cannot decode this: {reason}; use --engine torch")
+        self.open = wanted != "torch" and not reason
+
+    def __call__(self, waiting: int) -> Engine:
+        """The engine for so many sources."""
+        if self.open:
+            self.look(waiting)
+        return self.fast or self.own
+
+    def look(self, waiting: int) -> None:
+        """Take up the faster engine, or leave it for good, or for now."""
+        if self.demanded:
+            self.fast = fastest(self.run, self.config, self.precision, alone=waiting == 1)
+        elif waiting < WORTH and not is_known(self.run):
+            return
+        else:
+            try:
+                if agrees(self.run, self.config):
+                    self.fast = fastest(self.run, self.config, self.precision, alone=waiting == 1)
+            except RegardError as error:
+                say(f"decoding with torch: {error}")
+        self.open = False
+
+
+def hindrance(run: Run, config: DecodeConfig) -> str:
+    """Why CTranslate2 cannot search for this run as these settings say, or nothing."""
+    if run.device.type != "cpu":
+        return f"it is used on the CPU, and the run is on {run.device.type}"
+    if run.folder is None:
+        return "the run has no folder to keep it in"
+    if find_spec("ctranslate2") is None:
+        return "it is not installed: pip install 'regard[export]'"
+    return "" if CTranslate2Engine.follows(config) else "it follows a plain beam alone"
+
+
+def is_known(run: Run) -> bool:
+    return bool(run.folder) and "differs" in remembered_here(run.folder / "engines" / "ctranslate2-float32")
+
+
+def agrees(run: Run, config: DecodeConfig) -> bool:
+    """Whether CTranslate2 gives the tokens of our own search, alone and in batches; found out once on each machine."""
+    folder = converted(run, "float32")
+    if "differs" not in remembered_here(folder):
+        sources = some_sources(run)
+        differs = len(differing(run, sources, config))
+        remember_here(folder, differs=differs, compared=len(sources))
+        verdict = "the same tokens as torch" if not differs else f"{differs} translated otherwise than by torch"
+        say(f"CTranslate2 tried on {len(sources)} sentences, alone and together: {verdict}")
+    return not remembered_here(folder)["differs"]
+
+
+def differing(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
+    """Which of the sources CTranslate2 translates otherwise than our own search, one at a time or 64."""
+    config = config.model_copy(update={"max_length": min(LONG, config.max_length)})
+    expected = TorchEngine(run).search(sources, config)
+    found = [CTranslate2Engine(run, split=Split(1, 1, batch)).search(sources, config, best=1) for batch in (1, 64)]
+    return [
+        index
+        for index, each in enumerate(expected)
+        if any(each.hypotheses[0].ids != other[index].hypotheses[0].ids for other in found)
+    ]
+
+
+def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTranslate2Engine:
+    """The engine with the cores split as suits one sentence at a time, or many; measured once on each machine."""
+    folder = converted(run, precision)
+    if "together" not in remembered_here(folder):
+        remember_here(folder, **measured(run, config, precision))
+    return CTranslate2Engine(run, precision, Split(*remembered_here(folder)["alone" if alone else "together"]))
+
+
+def measured(run: Run, config: DecodeConfig, precision: str) -> dict[str, Split]:
+    """The quickest way to translate sentences one by one, and the quickest for many."""
+    cores, sources = torch.get_num_threads(), some_sources(run)
+    config = config.model_copy(update={"max_length": min(LONG, config.max_length)})
+    splits = {Split(cores, 1), Split(1, cores)}
+    alone = min(splits, key=lambda split: seconds_alone(CTranslate2Engine(run, precision, split), sources, config))
+    engine, times = CTranslate2Engine(run, precision, Split(cores, 1)), {}
+    for batch in BATCHES:
+        engine.split = Split(cores, 1, batch)
+        began = perf_counter()
+        engine.search(sources, config, best=1)
+        times[engine.split] = perf_counter() - began
+    return {"alone": alone, "together": min(times, key=lambda split: times[split])}
+
+
+def seconds_alone(engine: Engine, sources: Sequence[list[int]], config: DecodeConfig) -> float:
+    times: list[float] = []
+    for ids in sources[:12]:
+        began = perf_counter()
+        engine.search([ids], config, best=1)
+        times.append(perf_counter() - began)
+    return median(times)
+
+
+def some_sources(run: Run) -> list[list[int]]:
+    """Sentences of the run's validation file, if that is still there, or of the phrasebook: any text will do."""
+    data = run.settings.data
+    held_out = Path(data.valid_source)
+    lines = read_lines(held_out) if data.valid_source and held_out.is_file() else []
+    lines = [line.partition("\t")[0] for line in lines if line.strip()][:COMPARED]
+    lines = lines or [each.english for each in phrasebook.phrases("test", COMPARED)]
+    to = data.languages[1] if data.both_ways else None
+    return [run.encode_source(line, to) for line in lines]

@@ -1,0 +1,57 @@
+"""Our own search over many sources: longest first, side by side with their likes, and the same text in any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from regard.config import DecodeConfig
+from regard.data.batch import pad
+from regard.decoding.search import Found, Watch, search
+from regard.run import Run
+
+BATCH = 64  # sentences decoded together
+MARGIN = 1e-4  # a choice closer than this may fall otherwise in another batch: that sentence is decoded again, alone
+
+
+class TorchEngine:
+    """The reference: every family, every setting, every device."""
+
+    name = "torch"
+
+    def __init__(self, run: Run, batch: int = BATCH):
+        self.run, self.batch = run, batch
+
+    def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]:
+        """What is found for each source; all of the beam, whatever number is asked for."""
+        longest_first = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        found = [Found()] * len(sources)
+        for start in range(0, len(sources), self.batch):
+            chunk = longest_first[start : start + self.batch]
+            for index, result in zip(chunk, decode_batch(self.run, [sources[i] for i in chunk], config), strict=True):
+                alone = len(chunk) > 1 and result.margin < MARGIN
+                found[index] = decode_batch(self.run, [sources[index]], config)[0] if alone else result
+        return found
+
+
+def decode_batch(
+    run: Run,
+    sources: Sequence[list[int]],
+    config: DecodeConfig,
+    cached: bool = True,
+    prefix: Sequence[int] = (),
+    watch: Watch | None = None,
+) -> list[Found]:
+    source = pad(sources)
+    lengths = torch.tensor([len(ids) for ids in sources])
+    readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
+    limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
+    never = torch.tensor(run.target_tokenizer.unwritten)
+    source, readable = source.to(run.device), readable.to(run.device)
+    return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
+
+
+def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
+    """How many tokens the translation of each source may have."""
+    return [min(config.max_length, int(config.max_ratio * len(ids)) + 10) for ids in sources]

@@ -1,0 +1,159 @@
+"""Which runtime decodes, how that is found out, and that it is found out once."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import regard
+from counting import pairs
+from regard.decoding import engine as module
+from regard.decoding.ctranslate2_engine import CTranslate2Engine
+from regard.decoding.engine import Choice
+from regard.decoding.torch_engine import TorchEngine
+from regard.errors import ConfigError
+from regard.run import Run
+
+NOTES = Path("engines") / "ctranslate2-float32" / "notes.json"
+
+
+@pytest.fixture
+def run(counting: Path, tmp_path: Path) -> Run:
+    """A copy, for engines to be kept in, with a validation file to compare them on."""
+    folder = shutil.copytree(counting, tmp_path / "run", ignore=shutil.ignore_patterns("engines"))
+    held_out = tmp_path / "valid.en"
+    held_out.write_text("".join(f"{pair.source}\n" for pair in pairs(70, seed=3)))
+    config = json.loads((folder / "config.json").read_text())
+    config["data"]["valid_source"] = str(held_out)
+    (folder / "config.json").write_text(json.dumps(config))
+    return regard.load(folder)
+
+
+def folder_of(run: Run) -> Path:
+    assert run.folder
+    return run.folder
+
+
+def found_out(run: Run) -> dict[str, Any]:
+    notes = json.loads((folder_of(run) / NOTES).read_text())
+    return next(each for name, each in notes.items() if name.startswith("machine"))
+
+
+def test_a_faster_engine_is_made_when_there_is_work_enough(run: Run, capsys):
+    choice = Choice(run, run.settings.decode)
+    assert choice(3).name == "torch"
+    assert not (folder_of(run) / "engines").exists(), "three lines are not worth it"
+    assert choice(200).name == "ctranslate2"
+    assert choice(1).name == "ctranslate2", "now that it is there"
+    assert capsys.readouterr().err == (
+        "CTranslate2 tried on 64 sentences, alone and together: the same tokens as torch\n"
+    )
+    known = found_out(run)
+    assert (known["works"], known["differs"], known["compared"]) == (True, 0, 64)
+    assert known["together"][1] == 1
+    assert known["together"][2] in (8, 16, 32)
+
+
+def test_what_was_found_out_is_not_asked_again(run: Run, monkeypatch):
+    Choice(run, run.settings.decode)(200)
+    for name in ("differing", "measured"):
+        monkeypatch.setattr(module, name, lambda *_: pytest.fail("it was asked again"))
+    assert Choice(run, run.settings.decode)(1).name == "ctranslate2", "a single line is quick, too"
+
+
+def test_an_engine_that_gives_other_tokens_is_not_taken(run: Run, monkeypatch, capsys):
+    """Of the real one nothing can be made to differ, so its answers are changed on their way."""
+    real = CTranslate2Engine.search
+
+    def search(self, sources, config, best=None):
+        found = real(self, sources, config, best)
+        found[7].hypotheses.reverse()
+        return found
+
+    monkeypatch.setattr(CTranslate2Engine, "search", search)
+    choice = Choice(run, run.settings.decode)
+    assert choice(200).name == choice(200).name == "torch"
+    assert capsys.readouterr().err == (
+        "CTranslate2 tried on 64 sentences, alone and together: 1 translated otherwise than by torch\n"
+    )
+    monkeypatch.undo()
+    assert Choice(run, run.settings.decode)(200).name == "torch", "it is remembered"
+
+
+def test_what_it_cannot_follow_is_left_to_torch(run: Run):
+    steered = run.settings.decode.model_copy(update={"min_length": 2})
+    assert Choice(run, steered)(500).name == "torch"
+    without_folder = Run(run.settings, run.source_tokenizer, run.target_tokenizer, run.model)
+    assert Choice(without_folder, run.settings.decode)(500).name == "torch"
+    with pytest.raises(ConfigError) as caught:
+        Choice(run, steered, "ctranslate2")
+    assert str(caught.value) == ("CTranslate2 cannot decode this: it follows a plain beam alone; use --engine torch")
+    with pytest.raises(ConfigError, match="the run has no folder to keep it in; use --engine torch"):
+        Choice(without_folder, run.settings.decode, "ctranslate2")
+
+
+def test_what_is_asked_for_is_what_decodes(run: Run):
+    assert Choice(run, run.settings.decode, "torch")(500).name == "torch"
+    assert Choice(run, run.settings.decode, "ctranslate2")(1).name == "ctranslate2"
+    assert Choice(run, run.settings.decode, precision="int8")(1).name == "ctranslate2"
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"wanted": "tensorrt"}, "engine 'tensorrt' is unknown: choose from auto, torch, ctranslate2"),
+        (
+            {"wanted": "torch", "precision": "int8"},
+            "torch decodes in float32, not in int8: use --engine ctranslate2 for that",
+        ),
+    ]
+    for given, message in refused:
+        with pytest.raises(ConfigError) as caught:
+            Choice(run, run.settings.decode, **given)
+        assert str(caught.value) == message
+
+
+def test_every_engine_translates_alike(run: Run):
+    known = pairs(130, seed=12)
+    lines = [pair.source for pair in known]
+    lines[5] = "  "
+    hows: list[dict[str, Any]] = [{"engine": "torch"}, {}, {"precision": "int8"}]
+    own, texts, rounded = ([each.text for each in regard.translate(run, lines, "fr", **how)] for how in hows)
+    assert texts == own
+    assert texts[5] == ""
+    assert sum(a == b for a, b in zip(own, rounded, strict=True)) > 120, "numbers of 8 bits may turn a choice"
+    best = list(regard.translate(run, lines[:3], "fr", engine="ctranslate2", n_best=3))
+    assert [len(each.candidates) for each in best] == [3, 3, 3]
+
+
+def test_a_sentence_that_hung_by_a_hair_is_left_to_our_own_search(run: Run, monkeypatch):
+    real, own, asked = CTranslate2Engine.within, TorchEngine.search, []
+
+    def within(self, sources, config, limit, best):
+        found = real(self, sources, config, limit, best)
+        if len(sources) == len(texts):
+            found[1].margin = 1e-5  # as if it had hung by a hair
+            found[1].hypotheses.reverse()  # and fallen the wrong way
+        return found
+
+    def search(self, sources, config):
+        asked.extend(sources)
+        return own(self, sources, config)
+
+    texts = ["one two", "three", "four"]
+    choice = Choice(run, run.settings.decode, "ctranslate2")
+    engine = choice(len(texts))  # which has measured by now
+    monkeypatch.setattr(CTranslate2Engine, "within", within)
+    monkeypatch.setattr(TorchEngine, "search", search)
+    found = engine.search([run.encode_source(text, "fr") for text in texts], run.settings.decode)
+    written = [run.target_tokenizer.decode(each.hypotheses[0].ids) for each in found]
+    assert written == ["un deux", "trois", "quatre"]
+    assert asked == [run.encode_source("three", "fr")]
+
+
+def test_sentences_to_compare_come_from_the_validation_file(run: Run):
+    held_out = Path(run.settings.data.valid_source)
+    held_out.write_text("one two\tun deux\n\nfive\tcinq\n")
+    assert module.some_sources(run) == [run.encode_source("one two", "fr"), run.encode_source("five", "fr")]
+    held_out.unlink()
+    assert len(module.some_sources(run)) == 64, "of the phrasebook"
