@@ -20,8 +20,8 @@ import sacrebleu
 
 import regard
 from regard.data.corpus import Pair, read_pairs
-from regard.decoding.keep import Keeper
-from regard.decoding.terms import Glossary
+from regard.decoding.constraints.keep import Keeper
+from regard.decoding.constraints.terms import Glossary
 from regard.run import Run
 
 NOUNS = {  # English, German as the references have it, German as the glossary wants it

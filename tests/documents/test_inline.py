@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decoding.terms import spans
+from regard.decoding.constraints.terms import spans
 from regard.documents.atoms import Atom, Mark, Spelled
 from regard.documents.inline import Script, segments
 from regard.documents.parts import Part, Report, source, texts, write

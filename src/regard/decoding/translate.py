@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import DecodeConfig, validate
+from regard.decoding.constraints.keep import Keeper
+from regard.decoding.constraints.terms import Glossary
 from regard.decoding.engine import Choice, Engine
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.keep import Keeper
 from regard.decoding.risk import least_risk as by_risk
-from regard.decoding.terms import Glossary
 from regard.decoding.torch_engine import BATCH, TorchEngine
 from regard.decoding.trust import Signals, Written, withheld
 from regard.decoding.trust import signals as signals_of

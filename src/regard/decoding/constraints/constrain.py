@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from regard.config import DecodeConfig
+from regard.decoding.constraints.terms import wordlike
 from regard.decoding.coverage import with_coverage
 from regard.decoding.hypothesis import Found
 from regard.decoding.rules import Rules
-from regard.decoding.terms import wordlike
 from regard.decoding.writing import Writer, Writing
 from regard.tokens.text import EOS, PAD, TextTokenizer
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.decoding.terms import Glossary, Span, patterns, spans, units, unmet
+from regard.decoding.constraints.terms import Glossary, Span, patterns, spans, units, unmet
 from regard.errors import ConfigError, DataError
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import regard
 from counting import NUMBERS, pairs
 from regard.config import DecodeConfig
-from regard.decoding import keep as module
-from regard.decoding.keep import Keeper
-from regard.decoding.standin import stand_ins
-from regard.decoding.terms import Glossary
+from regard.decoding.constraints import keep as module
+from regard.decoding.constraints.keep import Keeper
+from regard.decoding.constraints.standin import stand_ins
+from regard.decoding.constraints.terms import Glossary
 from regard.errors import ConfigError
 from regard.model import build
 from regard.run import Run
@@ -169,6 +169,26 @@ def test_the_same_text_in_any_batch(run):
     assert [each.hypothesis.score for each in together] == pytest.approx(
         [each.hypothesis.score for each in alone], abs=1e-4
     )
+
+
+def test_a_sentence_that_hung_by_a_hair_is_searched_again_alone(run, monkeypatch):
+    keeper, counted = Keeper(run), []
+    real = keeper.search_batch
+
+    def watched(ordered, config):
+        counted.append(len(ordered))
+        found = real(ordered, config)
+        if len(ordered) > 1:
+            found[0].margin = 1e-6  # as if the first had hung by a hair
+            found[0].hypotheses = found[0].hypotheses[::-1]  # and fallen the wrong way
+            found[1].margin = 1.0
+        return found
+
+    texts = ["one {a}", "one two {a} three"]
+    expected = [best(keeper, text)[0].text for text in texts]
+    monkeypatch.setattr(keeper, "search_batch", watched)
+    assert [each.text for each in best(keeper, *texts)] == expected
+    assert counted == [2, 1]
 
 
 def test_several_translations_of_one_text_each_keep_what_was_demanded(run):

@@ -20,13 +20,23 @@ import torch
 
 from regard.config import DecodeConfig
 from regard.data.batch import pad
-from regard.decoding.constrain import constrained_search, opening
+from regard.decoding.constraints.constrain import constrained_search, opening
+from regard.decoding.constraints.order import Order, alike, ordered
+from regard.decoding.constraints.placing import (
+    Place,
+    Weights,
+    held,
+    places,
+    stretches,
+    tags_of,
+    told_without,
+    weights,
+    woven,
+)
+from regard.decoding.constraints.standin import stand_ins
+from regard.decoding.constraints.terms import Glossary, Span, capitalised, patterns, spans, units, unmet, wordlike
 from regard.decoding.engine import Engine
 from regard.decoding.hypothesis import Found, Hypothesis, penalty
-from regard.decoding.order import Order, alike, ordered
-from regard.decoding.placing import Place, Weights, held, places, stretches, tags_of, told_without, weights, woven
-from regard.decoding.standin import stand_ins
-from regard.decoding.terms import Glossary, Span, capitalised, patterns, spans, units, unmet, wordlike
 from regard.decoding.torch_engine import BATCH, MARGIN, TorchEngine, limits_of
 from regard.errors import ConfigError
 from regard.run import Run

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import regard
 from counting import pairs
-from regard.decoding.placing import places, stretches, tags_of, told_without, weights, woven
-from regard.decoding.terms import TAG, Span, spans
+from regard.decoding.constraints.placing import places, stretches, tags_of, told_without, weights, woven
+from regard.decoding.constraints.terms import TAG, Span, spans
 from regard.tokens.text import BOS, normalise
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 
-from regard.decoding.terms import Span
+from regard.decoding.constraints.terms import Span
 from regard.tokens.text import normalise
 
 SENTENCE_ENDS = tuple(".!?…。！？")

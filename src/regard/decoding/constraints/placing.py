@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import pad
-from regard.decoding.terms import Span, units
+from regard.decoding.constraints.terms import Span, units
 from regard.decoding.writing import Writer
 from regard.run import Run
 from regard.tokens.text import BOS, Token

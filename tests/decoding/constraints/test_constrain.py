@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from brute import asking, everything
 from lively import lively, sources
 from regard.config import DecodeConfig
-from regard.decoding.constrain import constrained_search, opening
+from regard.decoding.constraints.constrain import constrained_search, opening
 from regard.decoding.search import search
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN, TextTokenizer
 

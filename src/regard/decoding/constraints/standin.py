@@ -11,7 +11,7 @@ import math
 import torch
 
 from regard.data.batch import pad
-from regard.decoding.terms import wordlike
+from regard.decoding.constraints.terms import wordlike
 from regard.run import Run
 from regard.tokens.text import BOS
 
