@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from regard import device
 from regard.config import FORMAT, Settings, to_json, validate
 from regard.errors import RunError
-from regard.model import build, parameters
+from regard.model import FAMILIES, build, parameters
 from regard.model.translator import Translator
 from regard.tokens.text import EOS, TextTokenizer
 
@@ -122,6 +122,13 @@ def read_settings(folder: Path) -> Settings:
         raise RunError(
             f"{folder} has format {given['format']} and this regard reads up to {FORMAT}: update regard to at least "
             f"{given.get('version', 'the version that wrote it')}"
+        )
+    model = given.get("model")
+    family = model.get("family", "translator") if isinstance(model, dict) else "translator"
+    if family not in FAMILIES:
+        raise RunError(
+            f"{folder} holds a run of the family {family!r}, and this regard knows {', '.join(FAMILIES)}: "
+            "update regard, or give another run"
         )
     return validate(Settings, given, str(path))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import pytest
 
 from process import call, refused
@@ -144,9 +147,24 @@ def test_a_damaged_run(counting, tmp_path):
     assert refused("translate", broken, "--to", "fr") == (
         f"regard: {broken} has no model.safetensors: training has not finished; regard train --resume goes on\n"
     )
+    (broken / "tokenizer.model").unlink()
+    assert refused("translate", broken, "--to", "fr") == (
+        f"regard: {broken}/tokenizer.model does not exist: a run keeps its tokenizer there, so copy the run again\n"
+    )
     (broken / "tokenizer.model").write_bytes(b"nonsense")
     assert refused("translate", broken, "--to", "fr") == (
         f"regard: {broken}/tokenizer.model is damaged or not a tokenizer of regard: copy the run again\n"
+    )
+
+
+def test_a_run_of_a_family_that_is_not_known(counting, tmp_path):
+    other = shutil.copytree(counting, tmp_path / "other")
+    config = json.loads((other / "config.json").read_text())
+    config["model"]["family"] = "oracle"
+    (other / "config.json").write_text(json.dumps(config))
+    assert refused("translate", other, "--to", "fr") == (
+        f"regard: {other} holds a run of the family 'oracle', and this regard knows translator: "
+        "update regard, or give another run\n"
     )
 
 

@@ -80,6 +80,8 @@ def test_terms_and_placeholders_come_out_as_asked(run: Path, tmp_path: Path):
     done = call("translate", run, "--to", "fr", "--glossary", glossary, stdin="two five one\n{n} two\n")
     assert done.stdout == "deux V un\n{n} deux\n"
     assert done.stderr == ""
+    judged = call("translate", run, "--to", "fr", "--keep", "--confidence", stdin="{n}\n")
+    assert (judged.stdout, judged.stderr) == ("1.00\t{n}\n", ""), "there is nothing in it to be unsure of"
 
 
 def test_a_document_comes_out_as_one(run: Path, tmp_path: Path):

@@ -31,6 +31,7 @@ class Candidate:
     ids: tuple[int, ...]
     finished: bool = True  # False where the length limit cut it off
     unmet: tuple[str, ...] = ()  # what was demanded of it and is not there
+    reads: str | None = None  # what the model read, where that was made for it
     signals: Signals | None = None  # how far it can be trusted, if that was asked for
 
 
@@ -146,7 +147,7 @@ def candidates(
     best = config.hypotheses if wanted.least_risk else wanted.n_best
     if wanted.keeper:
         kept = wanted.keeper.translate(lines, config, best, engine)
-        found = [[candidate(way.text, way.hypothesis, way.unmet) for way in ways] for ways in kept]
+        found = [[candidate(way.text, way.hypothesis, way.unmet, way.reads) for way in ways] for ways in kept]
     else:
         decode, sources = run.target_tokenizer.decode, [run.encode_source(*line) for line in lines]
         found = [
@@ -161,8 +162,9 @@ def candidates(
 def with_signals(
     run: Run, lines: Sequence[tuple[str, str | None]], found: list[list[Candidate]], least: float | None
 ) -> list[list[Candidate]]:
+    """The same with how far each can be trusted, judged by what the model read and wrote."""
     written = [
-        Written(text, each.ids, to, each.finished)
+        Written(text if each.reads is None else each.reads, each.ids, to, each.finished)
         for (text, to), best in zip(lines, found, strict=True)
         for each in best
     ]
@@ -170,5 +172,5 @@ def with_signals(
     return [[replace(each, signals=next(known)) for each in best] for best in found]
 
 
-def candidate(text: str, hypothesis: Hypothesis, unmet: tuple[str, ...] = ()) -> Candidate:
-    return Candidate(text, hypothesis.score, hypothesis.ids, hypothesis.finished, unmet)
+def candidate(text: str, hypothesis: Hypothesis, unmet: tuple[str, ...] = (), reads: str | None = None) -> Candidate:
+    return Candidate(text, hypothesis.score, hypothesis.ids, hypothesis.finished, unmet, reads)

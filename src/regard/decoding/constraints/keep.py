@@ -49,6 +49,7 @@ class Kept:
 
     text: str
     hypothesis: Hypothesis  # as the model wrote it: stand-ins for literals, its own words for terms
+    reads: str  # what the model read
     unmet: tuple[str, ...] = ()
 
 
@@ -91,7 +92,7 @@ class Keeper:
         return [
             [self.written(order, each, config, lines[index][1]) for each in found[index].hypotheses[:n_best]]
             if index in found
-            else [Kept(as_it_is(order), Hypothesis((), 0.0, 0.0, finished=True))]
+            else [Kept(as_it_is(order), Hypothesis((), 0.0, 0.0, finished=True), reads="")]
             for index, order in enumerate(orders)
         ]
 
@@ -150,7 +151,7 @@ class Keeper:
             else:
                 text, passed = text + between(order.text, passed, words[item].space) + words[item].text, []
         text = (text + between(order.text, passed, "")).strip(" ")
-        return Kept(text, hypothesis, unmet(order.spans, text))
+        return Kept(text, hypothesis, order.reads, unmet(order.spans, text))
 
     def words(self, order: Order, translation: str, ids: Sequence[int]) -> list[Word]:
         """The words of a translation; a literal touches what it touched in the source, where that stands beside it."""
