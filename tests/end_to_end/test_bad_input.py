@@ -134,8 +134,6 @@ def test_a_device_that_is_not_there(counting, monkeypatch):
 
 
 def test_a_damaged_run(counting, tmp_path):
-    import shutil
-
     broken = tmp_path / "broken"
     shutil.copytree(counting, broken)
     whole = (broken / "model.safetensors").read_bytes()
