@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("regard", deadline=None)  # no test hangs on a clock
+hypothesis.settings.load_profile("regard")
 
 DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).parents[2] / "shared" / "data"))
 STRICT = os.environ.get("REGARD_STRICT") == "1"
