@@ -14,8 +14,9 @@ origin/             of an imported run, what the way back needs
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -38,6 +39,7 @@ class Run:
     target_tokenizer: TextTokenizer  # the same object where the vocabulary is joint
     model: Translator
     folder: Path | None = None
+    engines: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # at work for it on other runtimes
 
     @property
     def device(self) -> torch.device:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import regard
 from counting import pairs
@@ -100,6 +101,14 @@ def test_an_engine_is_made_once_and_again_when_the_run_changes(tokenizers, tmp_p
     os.utime(tmp_path / "run" / "model.safetensors", ns=(1, 1))
     CTranslate2Engine(load(tmp_path / "run"))
     assert model.stat().st_mtime_ns != made
+
+
+def test_an_engine_leaves_torch_its_threads(tokenizers, tmp_path: Path):
+    torch.set_num_threads(2)
+    engine = CTranslate2Engine(random_run(tokenizers, tmp_path / "run"), split=Split(1, 1))
+    assert torch.get_num_threads() == 2
+    engine.search([[5, 6, 3]], DecodeConfig(max_length=4))
+    assert torch.get_num_threads() == 2
 
 
 def test_what_kills_a_child_is_told_and_not_tried_here(tmp_path: Path):

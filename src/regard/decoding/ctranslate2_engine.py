@@ -62,13 +62,15 @@ class CTranslate2Engine:
     name = "ctranslate2"
 
     def __init__(self, run: Run, precision: str = "float32", split: Split | None = None):
-        self.run, self.split = run, split or Split(torch.get_num_threads(), 1)
+        threads = torch.get_num_threads()
+        self.run, self.split = run, split or Split(threads, 1)
         self.translator = needed("ctranslate2").Translator(
             str(converted(run, precision)),
             device="cpu",
             inter_threads=self.split.workers,
             intra_threads=self.split.threads,
         )
+        torch.set_num_threads(threads)  # which is OpenMP's, and was set to its own by making that
         self.sources = ctranslate2.pieces(run.source_tokenizer)
         self.targets = ctranslate2.pieces(run.target_tokenizer)
         self.ids = {piece: id for id, piece in enumerate(self.targets)}

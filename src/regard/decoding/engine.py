@@ -23,7 +23,14 @@ from regard.config import DecodeConfig
 from regard.console import say
 from regard.data import phrasebook
 from regard.data.corpus import read_lines
-from regard.decoding.ctranslate2_engine import CTranslate2Engine, Split, converted, remember_here, remembered_here
+from regard.decoding.ctranslate2_engine import (
+    CTranslate2Engine,
+    Split,
+    converted,
+    remember_here,
+    remembered,
+    remembered_here,
+)
 from regard.decoding.search import Found
 from regard.decoding.torch_engine import BATCH, TorchEngine
 from regard.errors import ConfigError, RegardError
@@ -127,7 +134,11 @@ def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTra
     folder = converted(run, precision)
     if "together" not in remembered_here(folder):
         remember_here(folder, **measured(run, config, precision))
-    return CTranslate2Engine(run, precision, Split(*remembered_here(folder)["alone" if alone else "together"]))
+    split = Split(*remembered_here(folder)["alone" if alone else "together"])
+    made = remembered(folder)["made_from"]["changed"]
+    if (precision, split, made) not in run.engines:
+        run.engines = {(precision, split, made): CTranslate2Engine(run, precision, split)}  # one at a time
+    return run.engines[precision, split, made]
 
 
 def measured(run: Run, config: DecodeConfig, precision: str) -> dict[str, Split]:
