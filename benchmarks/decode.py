@@ -77,6 +77,7 @@ def seconds(side: Side, lines: Sequence[str], beam: int) -> tuple[float, list[st
 
 def sides(run: Run, folder: Path, lines: Sequence[str]) -> dict[str, Side]:
     """By precision and name; those that have a batch to choose choose it here."""
+    threads = torch.get_num_threads()
     chosen: dict[str, Side] = {"float32 regard torch": ours(run, "torch")}
     hugging_face = HuggingFace(regard.export(run, "huggingface", folder / "huggingface"))
     times = {}
@@ -92,6 +93,7 @@ def sides(run: Run, folder: Path, lines: Sequence[str]) -> dict[str, Side]:
         print(f"ctranslate2 in {precision} decodes {best} at a time")
         chosen[f"{precision} ctranslate2"] = lambda some, beam, direct=direct, best=best: direct(some, beam, best)
         chosen[f"{precision} regard ctranslate2"] = ours(run, "ctranslate2", precision)
+        torch.set_num_threads(threads)  # which making a Translator has set, for the whole process
     return chosen
 
 

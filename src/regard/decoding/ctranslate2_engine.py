@@ -141,12 +141,21 @@ def without_end(ids: list[int]) -> list[int]:
     return ids[:-1]
 
 
-def converted(run: Run, precision: str) -> Path:
-    """The folder with the run's network, made anew when its parameters have changed, and tried on each machine once."""
+def folder_of(run: Run, precision: str) -> Path:
     if run.folder is None:
         raise RunError("an engine is kept in the run's folder, and this run has none: save it first")
-    folder, parameters = run.folder / ENGINES / f"ctranslate2-{precision}", (run.folder / PARAMETERS).stat()
-    stamp = {"regard": __version__, "size": parameters.st_size, "changed": parameters.st_mtime_ns}
+    return run.folder / ENGINES / f"ctranslate2-{precision}"
+
+
+def changed(run: Run) -> list[int]:
+    """The size of the run's parameters, and when they were last written."""
+    parameters = (folder_of(run, "float32").parents[1] / PARAMETERS).stat()
+    return [parameters.st_size, parameters.st_mtime_ns]
+
+
+def converted(run: Run, precision: str) -> Path:
+    """The folder with the run's network, made anew when its parameters have changed, and tried on each machine once."""
+    folder, stamp = folder_of(run, precision), {"regard": __version__, "changed": changed(run)}
     if remembered(folder).get("made_from") != stamp:
         shutil.rmtree(folder, ignore_errors=True)
         ctranslate2.export(run, folder, precision)

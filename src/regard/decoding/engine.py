@@ -26,9 +26,10 @@ from regard.data.corpus import read_lines
 from regard.decoding.ctranslate2_engine import (
     CTranslate2Engine,
     Split,
+    changed,
     converted,
+    folder_of,
     remember_here,
-    remembered,
     remembered_here,
 )
 from regard.decoding.search import Found
@@ -77,17 +78,18 @@ class Choice:
 
     def look(self, waiting: int) -> None:
         """Take up the faster engine, or leave it for good, or for now."""
-        if self.demanded:
-            self.fast = fastest(self.run, self.config, self.precision, alone=waiting == 1)
-        elif waiting < WORTH and not is_known(self.run):
-            return
-        else:
+        kind = (self.precision, waiting == 1, *changed(self.run))
+        if kind not in self.run.engines:
+            if not self.demanded and waiting < WORTH and not is_known(self.run):
+                return
             try:
-                if agrees(self.run, self.config):
-                    self.fast = fastest(self.run, self.config, self.precision, alone=waiting == 1)
+                if self.demanded or agrees(self.run, self.config):
+                    self.run.engines[kind] = fastest(self.run, self.config, self.precision, alone=waiting == 1)
             except RegardError as error:
+                if self.demanded:
+                    raise
                 say(f"decoding with torch: {error}")
-        self.open = False
+        self.fast, self.open = self.run.engines.get(kind), False
 
 
 def hindrance(run: Run, config: DecodeConfig) -> str:
@@ -102,7 +104,8 @@ def hindrance(run: Run, config: DecodeConfig) -> str:
 
 
 def is_known(run: Run) -> bool:
-    return bool(run.folder) and "differs" in remembered_here(run.folder / "engines" / "ctranslate2-float32")
+    """Whether it has been found out, on this machine, if CTranslate2 gives our tokens."""
+    return "differs" in remembered_here(folder_of(run, "float32"))
 
 
 def agrees(run: Run, config: DecodeConfig) -> bool:
@@ -134,11 +137,7 @@ def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTra
     folder = converted(run, precision)
     if "together" not in remembered_here(folder):
         remember_here(folder, **measured(run, config, precision))
-    split = Split(*remembered_here(folder)["alone" if alone else "together"])
-    made = remembered(folder)["made_from"]["changed"]
-    if (precision, split, made) not in run.engines:
-        run.engines = {(precision, split, made): CTranslate2Engine(run, precision, split)}  # one at a time
-    return run.engines[precision, split, made]
+    return CTranslate2Engine(run, precision, Split(*remembered_here(folder)["alone" if alone else "together"]))
 
 
 def measured(run: Run, config: DecodeConfig, precision: str) -> dict[str, Split]:
