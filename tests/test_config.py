@@ -317,7 +317,7 @@ SETTINGS = st.fixed_dictionaries(
 
 @given(SETTINGS)
 @example({"data": {"source": "caf\udce9.en"}})
-@fuzz(max_examples=60, deadline=None)
+@fuzz(max_examples=60)
 def test_settings_survive_the_way_through_json(given: dict[str, Any]):
     settings = validate(Settings, given, "given")
     text = to_json(settings).encode("utf-8").decode("utf-8")
@@ -394,7 +394,7 @@ SECTIONS = st.dictionaries(
 @example({"model": {"\ud800": 1}})
 @example({(): {}})
 @example({"model": {"{": "}"}})
-@fuzz(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@fuzz(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_given_is_valid_or_told(given: Any):
     sentence = told(lambda: validate(Settings, given, "given"))
     assert sentence is None or sentence.startswith("given: ")
@@ -405,7 +405,7 @@ def test_whatever_is_given_is_valid_or_told(given: Any):
 @example({}, ["model.width=\n"])
 @example({}, ["model.width=1\nvalue=2"])
 @example({"model": []}, ["model.width=1"])
-@fuzz(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@fuzz(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_set_is_taken_or_told(given: dict[str, Any], assignments: list[str]):
     sentence = told(lambda: override(given, assignments))
     assert sentence is None or sentence.startswith("--set ")

@@ -323,7 +323,7 @@ PAIRS = st.lists(st.builds(Pair, TEXTS, TEXTS), max_size=60)
 CHOICES = st.one_of(st.just(DROPPING), st.lists(st.sampled_from([rule.name for rule in RULES]), unique=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(pairs=PAIRS, test=st.lists(st.builds(Pair, TEXTS, TEXTS), max_size=5), dropping=CHOICES)
 def test_nothing_is_lost_and_what_is_clean_stays(pairs, test, dropping):
     """In = kept + dropped, each pair once and in order; and cleaning what is clean drops nothing."""

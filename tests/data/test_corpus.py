@@ -73,7 +73,7 @@ def without_marks(lines: list[str]) -> bool:
     return not any(line.endswith("\r") for line in lines) and not (lines and lines[0].startswith("\ufeff"))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\0"))).filter(without_marks))
 @pytest.mark.parametrize("name", ["a.txt", "a.gz"])
 def test_what_is_written_is_read(write: Write, name: str, lines: list[str]):

@@ -45,7 +45,7 @@ def test_groups_that_shun_nothing_are_so_many_plain_beams(width, groups):
         assert together.margin == pytest.approx(alone.margin, abs=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     split=st.sampled_from([(2, 2), (4, 2), (3, 3), (6, 3), (6, 2)]),

@@ -12,7 +12,7 @@ from regard.decoding.risk import expected_chrf, least_risk
 texts = st.lists(st.text("ab c", min_size=1, max_size=8).filter(str.strip), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(texts=texts, data=st.data())
 def test_it_is_the_weighted_mean_of_the_chrf_against_all(texts, data):
     weights = data.draw(st.lists(st.floats(0.1, 9), min_size=len(texts), max_size=len(texts)))

@@ -21,7 +21,7 @@ from regard.errors import ConfigError
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     length=st.integers(1, 11),
@@ -112,7 +112,7 @@ def test_a_search_under_rules_is_hugging_face_s(seed: int, beam: int, steer: dic
             assert set(ids[1 + len(written) :]) <= {PAD, EOS}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     width=st.integers(1, 4),

@@ -77,7 +77,7 @@ def reshaped(logits: torch.Tensor, config: DecodeConfig) -> torch.Tensor:
     return every(torch.zeros(len(logits), 1, dtype=torch.long), logits)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     temperature=st.sampled_from([0.5, 1.0, 1.7]),

@@ -37,7 +37,7 @@ def assert_found(found: Found, expected: list[Scored]) -> None:
         assert written == [(ids, ended) for _, ids, ended in expected]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(model=models, limits=st.tuples(st.integers(1, 3), st.integers(1, 3)), alpha=alphas, how=penalties)
 def test_a_beam_as_wide_as_the_space_finds_what_searching_everything_finds(model, limits, alpha, how):
     """So the first is the best there is under the length penalty, and the search leaves nothing out."""
@@ -50,7 +50,7 @@ def test_a_beam_as_wide_as_the_space_finds_what_searching_everything_finds(model
             assert_found(found, everything(following, words, limits[row], config))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(model=models, width=st.integers(1, 5), limits=st.tuples(st.integers(1, 7), st.integers(1, 7)), alpha=alphas)
 def test_a_beam_of_any_width_follows_the_rule_told_in_plain_lists(model, width, limits, alpha):
     source, readable = sources(model.config.source_vocabulary, [4, 6])

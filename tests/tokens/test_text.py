@@ -54,7 +54,7 @@ def any_text() -> st.SearchStrategy[str]:
     return st.lists(st.text(st.characters(exclude_categories=())) | st.sampled_from(awkward)).map("".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=any_text())
 def test_every_text_comes_back_and_holds_no_control_id(tokenizer: TextTokenizer, text: str):
     ids = tokenizer.encode(text)
@@ -62,7 +62,7 @@ def test_every_text_comes_back_and_holds_no_control_id(tokenizer: TextTokenizer,
     assert not tokenizer.control & set(ids)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=any_text())
 def test_normalising_twice_changes_nothing_and_leaves_one_line(text: str):
     once = normalise(text)
@@ -140,7 +140,7 @@ def test_steps_show_what_encode_does():
     )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=any_text())
 def test_steps_cover_the_text_in_order(tokenizer: TextTokenizer, text: str):
     steps = tokenizer.steps(text)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from regard.console import say as say
 from regard.errors import ConfigError
 from regard.training.evaluate import perplexity
 from regard.training.learner import Step

@@ -16,6 +16,7 @@ import torch
 
 from regard import __version__, device, precision
 from regard.config import Settings, validate
+from regard.console import say
 from regard.data.batch import Epochs, Example, Place, endless
 from regard.data.corpus import Links, Pair, read_alignments, read_pairs, read_table, without_empty
 from regard.data.direction import Directed, directed, set_aside
@@ -34,7 +35,6 @@ from regard.training.curve import draw_curve
 from regard.training.deadline import Deadline, seconds_in
 from regard.training.learner import Learner
 from regard.training.loop import fit
-from regard.training.report import say
 from regard.training.score import Score, score
 from regard.training.start import start_from_neighbours
 from regard.training.suited import suit

@@ -21,7 +21,7 @@ from regard.tokens.text import BOS, EOS, PAD, UNKNOWN, TextTokenizer
 FORBIDDEN = torch.tensor([PAD, UNKNOWN, BOS])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10_000), beam=st.integers(1, 5))
 def test_without_demands_it_is_the_plain_search(seed, beam):
     model = lively(vocabulary=23, seed=seed)
@@ -36,7 +36,7 @@ def test_without_demands_it_is_the_plain_search(seed, beam):
     assert found.margin == pytest.approx(plain.margin, abs=1e-5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), demanded=st.lists(st.sampled_from([4, 5]), min_size=1, max_size=2))
 def test_a_beam_as_wide_as_the_space_finds_the_best_of_what_meets_the_demands(seed, demanded):
     model = lively(vocabulary=7, seed=seed)
@@ -59,7 +59,7 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_what_meets_the_demands(se
     assert [each.score for each in found.hypotheses] == pytest.approx([score for score, _, _ in best], abs=1e-4)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     beam=st.integers(1, 4),

@@ -105,7 +105,7 @@ ADVERSARIAL = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(st.sampled_from(ADVERSARIAL), st.sampled_from([*NUMBERS]), st.sampled_from(["", " "])),

@@ -58,7 +58,7 @@ nested = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(parts=st.lists(nested, max_size=4), seed=st.integers(0, 999), size=st.integers(0, 6))
 def test_tags_come_out_balanced_and_nested_as_they_were_however_words_hang(parts, seed, size):
     """Weights are drawn at random; parents keep their children, marks keep their pairs, nothing is lost."""
