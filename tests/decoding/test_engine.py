@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_an_engine_that_gives_other_tokens_is_not_taken(run: Run, monkeypatch, c
     assert Choice(run, run.settings.decode)(200).name == "torch", "it is remembered"
 
 
-def test_what_it_cannot_follow_is_left_to_torch(run: Run):
+def test_what_it_cannot_follow_is_left_to_torch(run: Run, tmp_path: Path):
     steered = run.settings.decode.model_copy(update={"min_length": 2})
     assert Choice(run, steered)(500).name == "torch"
     without_folder = Run(run.settings, run.source_tokenizer, run.target_tokenizer, run.model)
@@ -92,8 +93,11 @@ def test_what_it_cannot_follow_is_left_to_torch(run: Run):
     with pytest.raises(ConfigError) as caught:
         Choice(run, steered, "ctranslate2")
     assert str(caught.value) == ("CTranslate2 cannot decode this: it follows a plain beam alone; use --engine torch")
-    with pytest.raises(ConfigError, match="the run has no folder to keep it in; use --engine torch"):
-        Choice(without_folder, run.settings.decode, "ctranslate2")
+    moved_away = replace(without_folder, folder=tmp_path / "moved")
+    assert Choice(moved_away, run.settings.decode)(500).name == "torch"
+    for homeless in (without_folder, moved_away):
+        with pytest.raises(ConfigError, match="it is kept in the run's folder, and there is none; use --engine torch"):
+            Choice(homeless, run.settings.decode, "ctranslate2")
 
 
 def test_what_is_asked_for_is_what_decodes(run: Run):

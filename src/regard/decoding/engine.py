@@ -35,7 +35,7 @@ from regard.decoding.ctranslate2_engine import (
 from regard.decoding.search import Found
 from regard.decoding.torch_engine import BATCH, TorchEngine
 from regard.errors import ConfigError, RegardError
-from regard.run import Run
+from regard.run import PARAMETERS, Run
 
 ENGINES = ("auto", "torch", "ctranslate2")
 WORTH = 100  # sentences at once, from which on an engine is worth making
@@ -96,8 +96,8 @@ def hindrance(run: Run, config: DecodeConfig) -> str:
     """Why CTranslate2 cannot search for this run as these settings say, or nothing."""
     if run.device.type != "cpu":
         return f"it is used on the CPU, and the run is on {run.device.type}"
-    if run.folder is None:
-        return "the run has no folder to keep it in"
+    if run.folder is None or not (run.folder / PARAMETERS).is_file():
+        return "it is kept in the run's folder, and there is none"
     if find_spec("ctranslate2") is None:
         return "it is not installed: pip install 'regard[export]'"
     return "" if CTranslate2Engine.follows(config) else "it follows a plain beam alone"
