@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.config import Config, Whole
+from regard.config.base import Config, Whole
 from regard.data.batch import Batch, Example, collate, grouped
 from regard.errors import RunError
 from regard.model.translator import Translator

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.config import LARGEST
+from regard.config.base import LARGEST
 from regard.errors import RunError
 from regard.exchange.folder import inside, read, read_json
 from regard.extras import needed
