@@ -13,14 +13,21 @@ from hypothesis import settings as fuzz
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from regard.config import Config, DecodeConfig, Settings, override, read_recipe, to_json, validate
+from regard.config import Config, DecodeConfig, Settings, TranslatorConfig, override, read_recipe, to_json, validate
 from regard.errors import ConfigError
+from regard.model import FAMILIES
 
 
 def complaint(given: Any, kind: type[Config] = Settings) -> str:
     with pytest.raises(ConfigError) as caught:
         validate(kind, given, "my.toml")
     return str(caught.value)
+
+
+def translator(given: dict[str, Any]) -> TranslatorConfig:
+    model = validate(Settings, {"model": given}, "my.toml").model
+    assert isinstance(model, TranslatorConfig)
+    return model
 
 
 def test_the_defaults_are_valid():
@@ -42,8 +49,8 @@ def test_settings_of_a_section_are_frozen():
 
 
 def test_as_many_decoders_as_encoders_unless_said():
-    assert validate(Settings, {"model": {"layers": 5}}, "").model.decoder_layers == 5
-    assert validate(Settings, {"model": {"layers": 5, "decoder_layers": 2}}, "").model.decoder_layers == 2
+    assert translator({"layers": 5}).decoder_layers == 5
+    assert translator({"layers": 5, "decoder_layers": 2}).decoder_layers == 2
 
 
 # What is wrong, told
@@ -56,9 +63,15 @@ def test_as_many_decoders_as_encoders_unless_said():
         ({"modle": {"width": 512}}, "modle is no setting; did you mean model?"),
         ({"width": 512}, "width is no setting; did you mean model.width?"),
         ({"train": {"beam": 4}}, "train.beam is no setting; did you mean decode.beam?"),
-        ({"tokenizer": {"xyz": 1}}, "tokenizer.xyz is no setting; known are kind, size, joint, sampling, learn_from"),
+        (
+            {"tokenizer": {"xyz": 1}},
+            "tokenizer.xyz is no setting; known are kind, size, joint, sampling, learn_from, codes, patch, codec_steps",
+        ),
         ({"xyz": 1}, "xyz is no setting; known are format, version, data, tokenizer, model, train, decode"),
-        ({"tokenizer": {"": 1}}, "tokenizer. is no setting; known are kind, size, joint, sampling, learn_from"),
+        (
+            {"tokenizer": {"": 1}},
+            "tokenizer. is no setting; known are kind, size, joint, sampling, learn_from, codes, patch, codec_steps",
+        ),
         ({3: 4}, "3 is no setting; known are format, version, data, tokenizer, model, train, decode"),
     ],
 )
@@ -128,12 +141,46 @@ def test_a_value_out_of_range_is_told_with_the_limit(given: Any, sentence: str):
     [
         ({"model": {"norm": "middle"}}, "model.norm='middle' should be 'post' or 'pre'"),
         ({"model": {"tied": True}}, "model.tied=True should be 'all', 'target' or 'none'"),
-        ({"model": {"family": "gtp"}}, "model.family='gtp' should be 'translator'"),
         ({"decode": {"penalty": []}}, "decode.penalty=[] should be 'length' or 'paper'"),
     ],
 )
 def test_a_bad_choice_is_told_with_the_good_ones(given: Any, sentence: str):
     assert complaint(given) == f"my.toml: {sentence}"
+
+
+@pytest.mark.parametrize("given", ["gtp", "", 3, ["gpt"], None])
+def test_an_unknown_family_is_told_with_the_known_ones(given: Any):
+    *most, last = (repr(name) for name in FAMILIES)
+    expected = f"my.toml: model.family={given!r} should be {', '.join(most)} or {last}"
+    assert complaint({"model": {"family": given}}) == expected
+
+
+def test_a_model_is_a_translator_unless_its_family_is_said():
+    assert validate(Settings, {"model": {"width": 64}}, "").model.family == "translator"
+    for family in FAMILIES:
+        model = validate(Settings, {"model": {"family": family}}, "").model
+        assert model.family == family
+        assert validate(Settings, Settings(model=model).model_dump(), "").model == model
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"widht": 8}, "model.widht is no setting; did you mean model.width?"),
+        ({"decoder_layers": 8}, "model.decoder_layers is no setting; did you mean model.layers?"),
+        ({"steps": 8}, "model.steps is no setting; did you mean train.steps?"),
+        ({"width": "wide"}, "model.width='wide' should be a whole number"),
+        ({"gpt": 8}, "model.gpt is no setting; known are "),
+        ({"width": 9, "heads": 2}, "model.width=9 does not split into model.heads=2: make it a multiple"),
+        ({"width": 7, "heads": 1, "position": "halves"}, "model.width=7 is odd, and sines and cosines come in pairs"),
+        (
+            {"width": 9, "heads": 3, "position": "rotary"},
+            "model.position=rotary turns features in pairs, and model.width=9 over model.heads=3 is odd: make it even",
+        ),
+    ],
+)
+def test_a_family_is_told_what_is_wrong_with_its_own_settings(given: Any, sentence: str):
+    assert complaint({"model": {"family": "gpt2", **given}}).startswith(f"my.toml: {sentence}")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +268,7 @@ def test_what_is_set_becomes_settings():
     assert settings.train.betas == (0.8, 0.95)
     assert settings.data.languages == ("en", "de")
     assert settings.data.both_ways is True
-    assert settings.model.decoder_layers == 2
+    assert settings.model == translator({"layers": 2})
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def test_there_is_nothing_but_attention_and_dense_layers():
         "regard.model.dropout",
         "sparse",  # embeddings: a dense layer whose input is one-hot
         "regard.model.position",
+        "regard.model.order",  # what attention itself is told of positions, here nothing
     }
     assert not [leaf for leaf in leaves if issubclass(leaf, nn.RNNBase | nn.RNNCellBase | nn.modules.conv._ConvNd)]
 

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from regard.model.attention import Attention
-from regard.model.block import Block, FeedForward, PostNorm, PreNorm, Stack
+from regard.model.block import ACTIVATIONS, Block, FeedForward, Gated, PostNorm, PreNorm, Stack
 from regard.model.mask import causal
 
 WIDTH = 6
@@ -26,8 +26,9 @@ def make(around: type[PostNorm] | type[PreNorm] = PostNorm, reads: bool = False)
     return block.eval()
 
 
-def layer_norm(x: torch.Tensor, norm: nn.LayerNorm) -> torch.Tensor:
+def layer_norm(x: torch.Tensor, norm: nn.Module) -> torch.Tensor:
     """g ⊙ (x - μ) / σ + b                                    Ba et al. 2016, equation 3"""
+    assert isinstance(norm, nn.LayerNorm)
     centred = x - x.mean(-1, keepdim=True)
     deviation = (centred.square().mean(-1, keepdim=True) + norm.eps).sqrt()
     return norm.weight * centred / deviation + norm.bias
@@ -40,6 +41,58 @@ def test_feed_forward_is_equation_2(name: str, function):
     inner, outer = feed_forward.inner, feed_forward.outer
     by_hand = function(x @ inner.weight.T + inner.bias) @ outer.weight.T + outer.bias
     torch.testing.assert_close(feed_forward(x), by_hand)
+
+
+def test_a_gated_feed_forward_is_llama_s():
+    """SwiGLU, here without biases as Llama has it                                     Shazeer 2020, equation 6"""
+    from transformers.models.llama.configuration_llama import LlamaConfig
+    from transformers.models.llama.modeling_llama import LlamaMLP
+
+    gated, x = Gated(WIDTH, 10), torch.randn(2, 3, WIDTH)
+    reference = LlamaMLP(LlamaConfig(hidden_size=WIDTH, num_attention_heads=2, intermediate_size=10))
+    names = {"gate_proj": gated.gate, "up_proj": gated.inner, "down_proj": gated.outer}
+    reference.load_state_dict({f"{name}.weight": layer.weight for name, layer in names.items()})
+    torch.testing.assert_close(gated(x), reference(x))
+
+
+def test_a_gated_feed_forward_has_its_biases():
+    gated, x = Gated(WIDTH, 10, "gelu"), torch.randn(2, 3, WIDTH)
+    stir(gated)
+    by_hand = gated.outer(F.gelu(x @ gated.gate.weight.T + gated.gate.bias) * gated.inner(x))
+    torch.testing.assert_close(gated(x), by_hand)
+
+
+def test_the_two_gelus():
+    """x Φ(x), and the approximation by a tanh that its authors give             Hendrycks and Gimpel 2016, section 2"""
+    x = torch.linspace(-6, 6, 101, dtype=torch.float64)
+    torch.testing.assert_close(ACTIVATIONS["gelu"]()(x), x * torch.special.ndtr(x))
+    by_hand = x / 2 * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3)))
+    torch.testing.assert_close(ACTIVATIONS["gelu-tanh"]()(x), by_hand)
+    assert 0 < (ACTIVATIONS["gelu"]()(x) - by_hand).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("kind", [PostNorm, PreNorm])
+def test_a_norm_may_be_rms_norm(kind: type[PostNorm] | type[PreNorm]):
+    """x / √(mean x² + ε) · g, as Llama has it                                    Zhang and Sennrich 2019, equation 4"""
+    from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+    around, x = kind(WIDTH, norm=lambda width: nn.RMSNorm(width, eps=0.1)), torch.randn(2, 3, WIDTH)
+    stir(around)
+    reference = LlamaRMSNorm(WIDTH, eps=0.1)
+    reference.load_state_dict(around.norm.state_dict())
+    expected = reference(x + x.sin()) if kind is PostNorm else x + reference(x).sin()
+    torch.testing.assert_close(around(x, torch.sin), expected)
+
+
+def test_a_stack_takes_one_mask_for_all_blocks_or_one_for_each():
+    blocks, x = [make() for _ in range(3)], torch.randn(2, 4, WIDTH)
+    masks = [causal(4), torch.ones(4, 4, dtype=torch.bool), torch.eye(4, dtype=torch.bool)]
+    y = x
+    for block, mask in zip(blocks, masks, strict=True):
+        y = block(y, mask)
+    stack = Stack(blocks)
+    torch.testing.assert_close(stack(x, masks), y)
+    torch.testing.assert_close(stack(x, causal(4)), stack(x, [causal(4)] * 3))
 
 
 def test_post_norm_norms_the_sum():
@@ -69,9 +122,9 @@ def test_dropout_acts_on_the_sublayer_s_output_before_it_is_added(kind: type[Pos
 def test_a_post_norm_block_is_three_sublayers_in_the_paper_s_order():
     block, x, memory = make(PostNorm, reads=True), torch.randn(2, 3, WIDTH), torch.randn(2, 4, WIDTH)
     mask, memory_mask = causal(3), torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]).bool()[:, None, None]
-    y = layer_norm(x + block.self_attention(x, mask=mask), block.around_self.norm)  # pyright: ignore
-    y = layer_norm(y + block.cross_attention(y, memory, memory_mask), block.around_cross.norm)  # pyright: ignore
-    y = layer_norm(y + block.feed_forward(y), block.around_feed.norm)  # pyright: ignore
+    y = layer_norm(x + block.self_attention(x, mask=mask), block.around_self.norm)
+    y = layer_norm(y + block.cross_attention(y, memory, memory_mask), block.around_cross.norm)
+    y = layer_norm(y + block.feed_forward(y), block.around_feed.norm)
     torch.testing.assert_close(block(x, mask, memory, memory_mask), y)
 
 

@@ -14,19 +14,49 @@ Settings are frozen data: nothing in them is imported, evaluated or executed.
 from __future__ import annotations
 
 from regard.config.base import Config
-from regard.config.networks import TranslatorConfig
+from regard.config.networks import (
+    BartConfig,
+    BertConfig,
+    DalleConfig,
+    DecoderConfig,
+    DistilbertConfig,
+    EncoderConfig,
+    Gpt2Config,
+    Gpt3Config,
+    GptConfig,
+    ModelConfig,
+    NetworkConfig,
+    RobertaConfig,
+    StackConfig,
+    TranslatorConfig,
+    VitConfig,
+)
 from regard.config.recipe import override, read_recipe, to_json, validate
 from regard.config.settings import FORMAT, DataConfig, DecodeConfig, Settings, TokenizerConfig, TrainConfig
 
 __all__ = [
     "FORMAT",
+    "BartConfig",
+    "BertConfig",
     "Config",
+    "DalleConfig",
     "DataConfig",
     "DecodeConfig",
+    "DecoderConfig",
+    "DistilbertConfig",
+    "EncoderConfig",
+    "Gpt2Config",
+    "Gpt3Config",
+    "GptConfig",
+    "ModelConfig",
+    "NetworkConfig",
+    "RobertaConfig",
     "Settings",
+    "StackConfig",
     "TokenizerConfig",
     "TrainConfig",
     "TranslatorConfig",
+    "VitConfig",
     "override",
     "read_recipe",
     "to_json",

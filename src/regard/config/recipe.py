@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -84,6 +84,7 @@ COMPLAINTS = {
     "missing": "lacks value number {number}",
     "too_long": "has too many values: it takes {max_length}",
     "literal": "should be {expected}",
+    "union": "should be {expected}",
     "greater_than": "should be greater than {gt}",
     "greater_than_equal": "should be at least {ge}",
     "less_than": "should be less than {lt}",
@@ -94,38 +95,59 @@ COMPLAINTS = {
 def sentence(kind: type[Config], error: ValidationError) -> str:
     """The first complaint of a validation, in our words."""
     first = error.errors(include_url=False)[0]
-    path, context = [str(part) for part in first["loc"]], first.get("ctx", {})
+    path, context, value = [str(part) for part in first["loc"]], first.get("ctx", {}), first["input"]
     match first["type"]:
         case "value_error":  # raised by a validator above, which names the settings itself
             return str(context["error"])
         case "extra_forbidden" | "invalid_key":
-            return f"{'.'.join(path)} is no setting; {suggestion(kind, path)}"
+            return f"{written(kind, path)} is no setting; {suggestion(kind, path)}"
         case "missing":  # of the values of one setting: every setting has a default
             context = {"number": int(path.pop()) + 1}
+        case "union_tag_invalid":  # of the families, which have a class of settings each
+            path, value = [*path, "family"], value["family"]
+            context = {"expected": " or ".join(context["expected_tags"].rsplit(", ", 1))}
     complaint = COMPLAINTS.get(first["type"]) or COMPLAINTS.get(first["type"].split("_")[0])
     reason = complaint.format(**context) if complaint else f"is not possible: {first['msg']}"
-    name = ".".join(path)
-    return f"{name}{'=' if name else ''}{shown(first['input'])} {reason}"
+    name = written(kind, path)
+    return f"{name}{'=' if name else ''}{shown(value)} {reason}"
+
+
+def written(kind: type[Config], path: list[str]) -> str:
+    """The path as a recipe has it: pydantic puts the family's name between the model and its setting."""
+    tagged = path[1:2] and path[1] not in fields_at(kind, path[:1]) and kinds_at(kind, path[:2])
+    return ".".join([*path[:1], *path[2:]] if tagged else path)
 
 
 def suggestion(kind: type[Config], path: list[str]) -> str:
     """What an unknown setting may have been meant to be: the same name in another section, or one much like it."""
     *sections, key = path
     known = fields_at(kind, sections)
-    elsewhere = [[section, key] for section in kind.model_fields if key in fields_at(kind, [section])]
+    others = [section for section in kind.model_fields if section not in sections]
+    elsewhere = [[section, key] for section in others if key in fields_at(kind, [section])]
     close = [[*sections, name] for name in difflib.get_close_matches(key, known, n=1)]
     for meant in elsewhere + close:
-        return f"did you mean {'.'.join(meant)}?"
+        return f"did you mean {written(kind, meant)}?"
     return f"known are {', '.join(known)}"
 
 
 def fields_at(kind: type[Config], path: list[str]) -> list[str]:
+    return list(dict.fromkeys(name for each in kinds_at(kind, path) for name in each.model_fields))
+
+
+def kinds_at(kind: type[Config], path: list[str]) -> list[type[Config]]:
+    """The classes of settings that a path leads to: one for a section, or one for each family, until one is named."""
+    kinds = [kind]
     for part in path:
-        inner = kind.model_fields[part].annotation
-        if not (isinstance(inner, type) and issubclass(inner, Config)):
-            return []
-        kind = inner
-    return list(kind.model_fields)
+        kinds = [inner for each in kinds for inner in kinds_within(each, part)]
+    return kinds
+
+
+def kinds_within(kind: type[Config], part: str) -> list[type[Config]]:
+    if part not in kind.model_fields:
+        return [kind] if "family" in kind.model_fields and kind.model_fields["family"].default == part else []
+    annotation = kind.model_fields[part].annotation
+    choices = get_args(annotation) or (annotation,)
+    return [each for each in choices if isinstance(each, type) and issubclass(each, Config)]
 
 
 def shown(value: Any) -> str:

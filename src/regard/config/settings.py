@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from regard.config.base import LARGEST, Config, Count, Share, Whole
-from regard.config.networks import TranslatorConfig
+from regard.config.networks import ModelConfig, TranslatorConfig
 
 FORMAT = 1  # of a run folder; raised when an older regard could no longer read it
 
 
+UNLESS_SAID = (("text", "gpt2", ""), ("labelled", "bert", "classify"), ("pictures", "vit", ""))  # data, family, task
+
+
 class DataConfig(Config):
-    """Where the text comes from and which way it is translated."""
+    """Where the text comes from, and for translators which way it is translated."""
 
     source: str = ""  # file of source sentences, one a line; or a TSV of pairs, and target stays empty
     target: str = ""  # file of their translations
@@ -25,6 +28,36 @@ class DataConfig(Config):
     both_ways: bool = False  # learn target → source as well, in one model
     valid_size: Count = 1000  # sentences to set aside when no validation files are given, at most a tenth
     max_tokens: Count = 256  # longer training sentences are left out, and counted
+    text: tuple[str, ...] = ()  # files of plain text, for networks that read and write but one
+    valid_text: tuple[str, ...] = ()  # the same for validation; without them the last part of the text is set aside
+    valid_share: Annotated[float, Field(gt=0, lt=1)] = 0.1  # how much that is
+    documents: Literal["files", "blank-lines", "lines"] = (
+        "files"  # what parts texts: a file's end; blank lines; all lines
+    )
+    block: Whole = 0  # tokens that are read at once; 0 is model.max_positions
+    labelled: str = ""  # TSV of text, tab, label, for networks that tell texts apart
+    valid_labelled: str = ""
+    pictures: str = ""  # folder of a folder for each class, TSV of path and caption, .npz, IDX file; digits; shapes
+    valid_pictures: str = ""  # without it, or without valid_labelled, valid_share of each class is set aside
+    picture_size: tuple[Count, ...] = ()  # height and width that pictures are brought to; if empty, they must be alike
+    shift: Whole = 0  # each time a picture is learned from, it is moved by up to so many pixels,
+    flip: bool = False  # mirrored or not,
+    erase: Whole = 0  # and a square of it, so many pixels along its side, is made noise
+    labels: tuple[str, ...] = ()  # names of the classes, filled in from the data
+    tagged: str = ""  # words with a tag each, word, tab, tag on a line and a blank line after each sentence
+    valid_tagged: str = ""  # the same for validation; without it valid_share of the sentences is set aside
+
+    @field_validator("text", "valid_text", mode="before")
+    @classmethod
+    def one_file_is_a_list_of_one(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, str) else given
+
+    @field_validator("picture_size", mode="after")
+    @classmethod
+    def a_size_is_height_and_width(cls, given: tuple[int, ...]) -> tuple[int, ...]:
+        if len(given) not in (0, 2):
+            raise ValueError(f"data.picture_size={list(given)} should be height and width, such as [32, 32]")
+        return given
 
     @model_validator(mode="after")
     def both_ways_need_names(self) -> Self:
@@ -40,16 +73,22 @@ class DataConfig(Config):
 class TokenizerConfig(Config):
     """How text becomes ids."""
 
-    kind: Literal["unigram", "bpe"] = "unigram"
+    kind: Literal["unigram", "bpe", "characters", "imported"] = (
+        "unigram"  # characters: each one that the text has, whatever size is; imported: another's, which came with a run
+    )
     size: Annotated[int, Field(ge=300, le=LARGEST)] = 4000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
     sampling: Share = 0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
     learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
+    codes: Count = 256  # that pictures are written in
+    patch: Count = 4  # pixels along the side of what becomes one code
+    codec_steps: Count = 1000  # that the codes are learned in
 
 
 class TrainConfig(Config):
-    """How long and how fast to learn."""
+    """What to learn, how long and how fast."""
 
+    task: str = ""  # of those that the family can learn; its first where none is named
     steps: Count = 2000  # optimizer steps, not epochs
     until: Whole = 0  # the last step taken, where a time limit ended training before its schedule; 0 is all steps
     batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
@@ -69,7 +108,9 @@ class TrainConfig(Config):
     guided_alignment: Annotated[float, Field(ge=0)] = 0.0  # λ that teaches a head data.alignments, 0.05 to 1; 0 is off
     clip: Annotated[float, Field(ge=0)] = 1.0  # largest norm of the gradient; 0 is no limit
     validate_every: Count = 250  # steps between validations, each with a checkpoint
-    choose_by: Literal["loss", "bleu", "chrf"] = "loss"  # which figure says that a checkpoint is the best
+    choose_by: Literal["loss", "bleu", "chrf", "accuracy", "f1"] = (
+        "loss"  # which figure says that a checkpoint is the best
+    )
     patience: Whole = 0  # validations without a better figure before training stops; 0 is never
     ema: Share = 0.0  # decay of a running mean of the parameters, which is then validated and kept; 0 is none
     average: Count = 1  # checkpoints whose mean becomes the model
@@ -77,6 +118,13 @@ class TrainConfig(Config):
     log_every: Count = 50  # steps between lines of metrics.jsonl
     tensorboard: bool = False  # write the same figures for TensorBoard, too; needs the extra of that name
     seed: Whole = 1
+    start_from: str = ""  # a run whose tokenizer is taken over, and of whose parameters all that fit
+    teacher: str = ""  # a run that fills in words and teaches this one to, which starts from every other layer of it
+    temperature: Annotated[float, Field(gt=0)] = 2.0  # that softens what a teacher says
+    hide: Annotated[float, Field(gt=0, lt=1)] = 0.15  # share of the tokens that are to be found again, of task fill
+    whole_words: bool = False  # hide all tokens of a word or none
+    noise: tuple[Literal["mask", "delete", "infill", "permute", "rotate"], ...] = ("infill", "permute")  # to be undone
+    noise_share: Annotated[float, Field(gt=0, lt=1)] = 0.3  # share of the tokens that noise masks or deletes
 
     @model_validator(mode="before")
     @classmethod
@@ -143,13 +191,26 @@ class Settings(Config):
     version: str = ""  # of the regard that wrote the run
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: TranslatorConfig = TranslatorConfig()
+    model: ModelConfig = TranslatorConfig()
     train: TrainConfig = TrainConfig()
     decode: DecodeConfig = DecodeConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def the_data_say_what_is_learned(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        data, model, train = (given.get(section, {}) for section in ("data", "model", "train"))
+        if not all(isinstance(section, Mapping) for section in (data, model, train)) or "family" in model:
+            return given
+        for name, family, task in UNLESS_SAID:
+            if data.get(name):
+                return {**given, "model": {**model, "family": family}, "train": {"task": task, **train}}
+        return given
+
     @model_validator(mode="after")
     def parts_fit(self) -> Self:
-        if self.model.tied == "all" and not self.tokenizer.joint:
+        if getattr(self.model, "tied", "") == "all" and not self.tokenizer.joint:
             raise ValueError(
                 "model.tied=all shares one matrix, but tokenizer.joint=false makes two vocabularies: "
                 "set model.tied=target"

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.errors import ConfigError
 from regard.model.cache import Kept
 from regard.model.dropout import Dropout
+from regard.model.order import Order
 
 
 class Attention(nn.Module):
@@ -20,15 +21,18 @@ class Attention(nn.Module):
         weights = softmax(Q Kᵀ / √d)                           Vaswani et al. 2017, equation 1
         output  = concat(weights_h V_h, for each head h) W     ibid., section 3.2.2
 
+    What was added to x says where a token stands; or an `order`, for x that looks at itself, turns q and k or biases
+    the scores.
     Shapes: B batch, T queries, S keys, D width, H heads, d = D / H width of one head.
     """
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0):
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, order: Order | None = None):
         super().__init__()
         if width % heads:
             raise ConfigError(f"width={width} does not split into heads={heads}: make width a multiple of heads")
         self.heads = heads
         self.dropout = Dropout(dropout)
+        self.order = order or Order()
         self.qkv = nn.Linear(width, 3 * width)  # one matmul for the three; a memory uses its last two thirds
         self.output = nn.Linear(width, width)
         for matrix in self.qkv.weight.chunk(3):  # three matrices in one: each starts as if it stood alone
@@ -47,16 +51,17 @@ class Attention(nn.Module):
         q, k, v = self.project(x, memory, kept)
         rows = len(q) // len(k)
         q = together(q, rows)
-        if self.training and self.dropout.p:  # the fused kernel on a CPU drops no weights
-            heads = self.dropout(attention_weights(q, k, mask)) @ v  # (B, H, T, d)
-        else:
-            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        bias = self.order.bias(q, k.size(2))
+        if self.order.fused and not (self.training and self.dropout.p):
+            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=added(mask, bias))  # (B, H, T, d)
+        else:  # the fused kernel on a CPU drops no weights, and shows them to nobody
+            heads = self.order.take(self.dropout(attention_weights(q, k, mask, bias=bias)), v)
         return self.output(apart(heads, rows).transpose(1, 2).flatten(2))  # (B, T, D)
 
     def weights(self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
         """The softmax of equation 1, (B, H, T, S). The fused kernel keeps it to itself; the explorer asks here."""
         q, k, _ = self.project(x, memory)
-        return attention_weights(q, k, mask)
+        return attention_weights(q, k, mask, bias=self.order.bias(q, k.size(2)))
 
     def project(
         self, x: Tensor, memory: Tensor | None = None, kept: Kept | None = None
@@ -64,6 +69,8 @@ class Attention(nn.Module):
         """Queries of x (B, H, T, d); keys and values of memory, or of x itself and what was kept (B, H, S, d)."""
         if memory is None:
             q, k, v = (self.split(y) for y in self.qkv(x).chunk(3, dim=-1))
+            past = kept.length if kept else 0
+            q, k = self.order.turn(q, past), self.order.turn(k, past)
             return (q, k, v) if kept is None else (q, *kept.append(k, v))
         width = x.size(-1)
         q = self.split(F.linear(x, self.qkv.weight[:width], self.qkv.bias[:width]))
@@ -89,9 +96,18 @@ def apart(heads: Tensor, rows: int) -> Tensor:
     return heads if rows == 1 else heads.unflatten(2, (rows, -1)).transpose(1, 2).flatten(0, 1)
 
 
-def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None) -> Tensor:
-    """softmax(q kᵀ · scale), (…, T, S), the scale being 1 / √d; who may look at nothing weighs nothing."""
+def added(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
+    """Permission and bias in one, as the fused kernel takes them: −∞ where nobody may look."""
+    return mask if bias is None else bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+
+
+def attention_weights(
+    q: Tensor, k: Tensor, mask: Tensor | None = None, scale: float | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """softmax(q kᵀ · scale + bias), (…, T, S), the scale being 1 / √d; who may look at nothing weighs nothing."""
     scores = q @ k.mT * (1 / math.sqrt(q.size(-1)) if scale is None else scale)  # (…, T, S)
+    if bias is not None:
+        scores = scores + bias
     if mask is None:
         return scores.softmax(-1)
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).nan_to_num(0.0)

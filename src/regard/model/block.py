@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,12 @@ from regard.model.attention import Attention
 from regard.model.cache import BlockCache, Cache
 from regard.model.dropout import Dropout
 
-ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "swish": nn.SiLU}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,  # x Φ(x)                                Hendrycks and Gimpel 2016
+    "gelu-tanh": partial(nn.GELU, approximate="tanh"),  # as they approximate it, and OpenAI's networks compute it
+    "swish": nn.SiLU,
+}
 
 
 class FeedForward(nn.Module):
@@ -31,12 +37,25 @@ class FeedForward(nn.Module):
         return self.outer(self.dropout(self.activation(self.inner(x))))
 
 
+class Gated(FeedForward):
+    """FFN(x) = (σ(x V + c) ⊙ (x W₁ + b₁)) W₂ + b₂; with swish for σ it is SwiGLU        Shazeer 2020, equation 6"""
+
+    def __init__(self, width: int, hidden: int, activation: str = "swish", dropout: float = 0.0):
+        super().__init__(width, hidden, activation, dropout)
+        self.gate = nn.Linear(width, hidden)
+        nn.init.xavier_uniform_(self.gate.weight)
+        nn.init.zeros_(self.gate.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(self.dropout(self.activation(self.gate(x)) * self.inner(x)))
+
+
 class Residual(nn.Module):
     """What goes around a sublayer: a way past it, dropout of what it adds, and a norm whose place is still open."""
 
-    def __init__(self, width: int, dropout: float = 0.0):
+    def __init__(self, width: int, dropout: float = 0.0, norm: Callable[[int], nn.Module] = nn.LayerNorm):
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = norm(width)
         self.dropout = Dropout(dropout)
 
 
@@ -92,21 +111,29 @@ class Block(nn.Module):
 
 
 class Stack(nn.Module):
-    """Blocks one after the other, alike in structure, each with parameters of its own."""
+    """Blocks one after the other, alike in structure, each with parameters of its own.
+
+    One mask holds for them all, or a list has one for each.
+    """
 
     def __init__(self, blocks: list[Block], norm: nn.Module | None = None):
         super().__init__()
         self.blocks = nn.ModuleList(blocks)
         self.norm = norm or nn.Identity()  # after the last pre-norm block; a post-norm block has normed already
 
+    def scale(self, factor: float) -> None:
+        for block in self.blocks:
+            block.scale(factor)  # pyright: ignore[reportCallIssue]
+
     def forward(
         self,
         x: Tensor,
-        mask: Tensor | None = None,
+        mask: Tensor | Sequence[Tensor] | None = None,
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         cache: Cache | None = None,
     ) -> Tensor:
+        masks = mask if isinstance(mask, Sequence) else [mask] * len(self.blocks)
         for i, block in enumerate(self.blocks):
-            x = block(x, mask, memory, memory_mask, cache.blocks[i] if cache else None)
+            x = block(x, masks[i], memory, memory_mask, cache.blocks[i] if cache else None)
         return self.norm(x)

@@ -14,6 +14,11 @@ class Kept:
     def __init__(self) -> None:
         self.pair: tuple[Tensor, Tensor] | None = None
 
+    @property
+    def length(self) -> int:
+        """Positions already seen."""
+        return 0 if self.pair is None else self.pair[0].size(2)
+
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """All keys and values so far, the new ones last: a sequence that looks at itself as it grows."""
         if self.pair is not None:
@@ -47,9 +52,7 @@ class Cache:
 
     @property
     def length(self) -> int:
-        """Positions already seen."""
-        pair = self.blocks[0].own.pair
-        return 0 if pair is None else pair[0].size(2)
+        return self.blocks[0].own.length
 
     def select_own(self, rows: Tensor) -> None:
         """Of what was written, keep these batch rows in this order; one may be taken twice (hypotheses that branch)."""

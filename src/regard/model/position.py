@@ -1,7 +1,7 @@
 """Where a token stands, added to what it is.
 
 Attention alone does not know the order of what it looks at; each of these adds a vector to every position. What turns
-or biases queries and keys instead (rotary, relative) belongs into `Attention.project` and its scores.
+queries and keys instead, or biases their scores, is in order.py.
 """
 
 from __future__ import annotations
@@ -44,11 +44,14 @@ class Sinusoidal(nn.Module):
     def rows(self, count: int, device: torch.device | None = None) -> Tensor:
         return sinusoids(torch.arange(count, device=device) + self.offset, self.width, self.base, self.layout)
 
-    def forward(self, x: Tensor, past: int = 0) -> Tensor:
-        end = past + x.size(1)
+    def between(self, start: int, end: int, device: torch.device) -> Tensor:
+        """The rows of these positions, (T, D)."""
         if end > self.table.size(0):
-            self.table = self.rows(2 * end, x.device).to(self.table.dtype)
-        return x + self.table[past:end]  # (B, T, D) + (T, D)
+            self.table = self.rows(2 * end, device).to(self.table.dtype)
+        return self.table[start:end]
+
+    def forward(self, x: Tensor, past: int = 0) -> Tensor:
+        return x + self.between(past, past + x.size(1), x.device)  # (B, T, D) + (T, D)
 
 
 class Learned(nn.Module):
@@ -59,14 +62,31 @@ class Learned(nn.Module):
         self.offset = offset
         self.table = nn.Parameter(torch.randn(offset + positions, width) * 0.02)
 
+    def rows(self) -> Tensor:
+        return self.table[self.offset :]
+
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
-        start, end = self.offset + past, self.offset + past + x.size(1)
-        if end > self.table.size(0):
+        rows, end = self.rows(), past + x.size(1)
+        if end > len(rows):
             raise ConfigError(
-                f"a sequence of {end - self.offset} tokens does not fit "
-                f"model.max_positions={self.table.size(0) - self.offset}: shorten it, or train with more positions"
+                f"a sequence of {end} tokens does not fit model.max_positions={len(rows)}: "
+                "shorten it, or train with more positions"
             )
-        return x + self.table[start:end]
+        return x + rows[past:end]
+
+
+class TextThenGrid(Learned):
+    """Adds a learned row for each position of a text, and to each place of a grid behind it its row's and its column's.
+
+    The grid stands row by row in the sequence                                        Ramesh et al. 2021, appendix B.1
+    """
+
+    def __init__(self, width: int, text: int, grid: tuple[int, int]):
+        super().__init__(width, text)
+        self.row, self.column = (nn.Parameter(torch.randn(count, width) * 0.02) for count in grid)
+
+    def rows(self) -> Tensor:
+        return torch.cat([self.table, (self.row[:, None] + self.column).flatten(0, 1)])
 
 
 class Unordered(nn.Module):

@@ -6,21 +6,22 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import TranslatorConfig
-from regard.model.attention import Attention
-from regard.model.block import Block, FeedForward, PostNorm, PreNorm, Stack
 from regard.model.cache import Cache
 from regard.model.dropout import Dropout
 from regard.model.embedding import Embedding
 from regard.model.mask import causal
-from regard.model.position import Learned, Sinusoidal, Unordered
+from regard.model.network import Network
+from regard.model.parts import position, stack, start
 
 
-class Translator(nn.Module):
+class Translator(Network):
     """source (B, S) and target (B, T) ids → logits (B, T, V) of the token that follows each target position.
 
     `readable` (B, S) is True where the source is a token and False where it is padding. Target padding stands at the
     end, where no token before it may look, and needs no mask.
     """
+
+    tasks = ("translate", "denoise")
 
     def __init__(self, config: TranslatorConfig):
         super().__init__()
@@ -31,13 +32,14 @@ class Translator(nn.Module):
         untied = config.tied == "none"
         self.output = embedding(config, config.target_vocabulary) if untied else self.target_embedding
         self.output_bias = nn.Parameter(torch.zeros(config.target_vocabulary)) if config.output_bias else None
-        self.source_position = position(config)
-        self.target_position = position(config)
+        self.source_position = position(config, config.max_positions, config.position_offset)
+        self.target_position = position(config, config.max_positions, config.position_offset)
         self.source_norm = nn.LayerNorm(config.width) if config.embedding_norm else nn.Identity()
         self.target_norm = nn.LayerNorm(config.width) if config.embedding_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
         self.encoder = stack(config, config.layers)
         self.decoder = stack(config, config.decoder_layers, reads=True)
+        start(self, config.initial)
 
     def forward(self, source: Tensor, target: Tensor, readable: Tensor) -> Tensor:
         return self.logits(self.decode(target, self.encode(source, readable), readable))
@@ -66,30 +68,3 @@ class Translator(nn.Module):
 
 def embedding(config: TranslatorConfig, vocabulary: int) -> Embedding:
     return Embedding(vocabulary, config.width, config.scale_embedding)
-
-
-def position(config: TranslatorConfig) -> nn.Module:
-    match config.position:
-        case "learned":
-            return Learned(config.width, config.max_positions, config.position_offset)
-        case "none":
-            return Unordered()
-        case layout:
-            return Sinusoidal(config.width, config.position_base, layout, config.position_offset)
-
-
-def stack(config: TranslatorConfig, layers: int, reads: bool = False) -> Stack:
-    around = {"post": PostNorm, "pre": PreNorm}[config.norm]
-    blocks = [
-        Block(
-            attention=lambda: Attention(config.width, config.heads, config.attention_dropout),
-            feed_forward=FeedForward(config.width, config.hidden, config.activation, config.activation_dropout),
-            around=lambda: around(config.width, config.dropout),
-            reads=reads,
-        )
-        for _ in range(layers)
-    ]
-    if config.initial == "scaled":
-        for block in blocks:
-            block.scale((2 * layers) ** -0.5)
-    return Stack(blocks, nn.LayerNorm(config.width) if config.norm == "pre" else None)
