@@ -357,12 +357,11 @@ def test_two_bpe_models_over_one_table_of_ids_are_refused(models, tmp_path: Path
     assert len(regard.adopt(tmp_path / "two", tmp_path / "run").target_tokenizer) > 50
 
 
-def test_byte_level_pieces_are_refused(models, tmp_path: Path):
+def test_a_bart_without_a_tokenizer_is_refused(models, tmp_path: Path):
     foreign("bart", tmp_path / "theirs", models)
     (tmp_path / "theirs" / "sentencepiece.bpe.model").unlink()
     with pytest.raises(RegardError) as caught:
         regard.adopt(tmp_path / "theirs", tmp_path / "run")
     assert str(caught.value) == (
-        f"{tmp_path / 'theirs'} has none of source.spm, spiece.model, sentencepiece.bpe.model: its tokenizer is not "
-        "sentencepiece (BART's is byte-level BPE), and regard reads no other"
+        f"{tmp_path / 'theirs'} has no tokenizer.json and no merges.txt: copy the tokenizer's files into it, too"
     )

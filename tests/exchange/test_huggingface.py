@@ -56,7 +56,7 @@ def test_a_random_network_has_the_logits_and_the_beam_it_has_here(network: dict[
     model, _ = loaded(regard.export(run, "huggingface", tmp_path / "out"))
     sources = sources_for(run)
     source, readable = batch_of(sources)
-    target = torch.randint(4, run.settings.model.target_vocabulary, (len(sources), 9))
+    target = torch.randint(4, run.translator.target_vocabulary, (len(sources), 9))
     with torch.no_grad():
         theirs = model(source, readable.long(), decoder_input_ids=target, use_cache=False).logits
         torch.testing.assert_close(run.model(source, target, readable), theirs, atol=1e-5, rtol=1e-5)
@@ -96,7 +96,7 @@ def test_what_comes_back_is_what_went_out(post_norm: Run, pre_norm: Run, tokeniz
         out = regard.export(run, "huggingface", tmp_path / f"out{number}")
         again = regard.adopt(out, tmp_path / f"run{number}")
         assert again.settings.model == run.settings.model.model_copy(
-            update={"initial": "xavier", "max_positions": again.settings.model.max_positions}
+            update={"initial": "xavier", "max_positions": again.translator.max_positions}
         )
         for (name, ours), (other, theirs) in zip(
             run.model.named_parameters(), again.model.named_parameters(), strict=True

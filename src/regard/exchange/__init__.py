@@ -27,7 +27,7 @@ def export(run: Run, format: str, out: str | Path, precision: str = "float32") -
 
 
 def adopt(folder: str | Path, out: str | Path) -> Run:
-    """Take a Hugging Face folder (Marian, Pegasus, M2M100 or BART, as safetensors) in as a new run."""
+    """Take a Hugging Face folder in as a new run: a translator, BART, BERT, RoBERTa, DistilBERT, GPT, GPT-2 or ViT."""
     from regard.exchange import adoption
 
     return adoption.adopt(Path(folder), Path(out))

@@ -1,6 +1,7 @@
-"""Folders of Hugging Face's transformers as runs: Marian, Pegasus, M2M100 and BART, from safetensors alone.
+"""Folders of Hugging Face's transformers as runs, from safetensors alone; here Marian, Pegasus, M2M100 and BART.
 
-What a folder brought with it is kept in the run's `origin/`, so that the way in and out again changes no number.
+What a folder brought with it is kept in the run's `origin/`, so that the way in and out again changes no number. The
+networks of one stack are in stack_in.py.
 """
 
 from __future__ import annotations
@@ -11,80 +12,78 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from regard import __version__
 from regard.config import DecodeConfig, Settings, TranslatorConfig, validate
 from regard.errors import RunError
-from regard.exchange.folder import inside, read, read_json, written_whole
-from regard.exchange.huggingface import (
-    BIAS,
-    CONFIG,
-    EMBEDDINGS,
-    FAMILIES,
-    GENERATION,
-    ORIGIN,
-    OUTPUT,
-    POSITIONS,
-    ROWS,
-    SHARED,
-    THEIR_BIAS,
-    TOKENIZER_FILES,
-)
+from regard.exchange import stack_in, tokenizer_in
+from regard.exchange.folder import CONFIG, GENERATION, ORIGIN, ROWS, inside, keep, read_json, whole, written_whole
+from regard.exchange.huggingface import BIAS, EMBEDDINGS, FAMILIES, OUTPUT, POSITIONS, SHARED, THEIR_BIAS
 from regard.exchange.names import HUGGING_FACE, elsewhere
-from regard.exchange.vocabulary import Arrangement, Side, arrange, kind_of, sides
+from regard.exchange.stacks import STACKS
+from regard.exchange.stored import Stored
+from regard.exchange.vocabulary import READERS, Arrangement, Side, arrange, kind_of, sides
 from regard.model import build, parameters
+from regard.model.gpt import NEVER
 from regard.model.position import sinusoids
 from regard.model.translator import Translator
-from regard.run import PARAMETERS, Run
+from regard.run import Run
+from regard.tokens.imported import ImportedTokenizer
 from regard.tokens.text import TextTokenizer
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
-NEVER = -1e4  # the bias of an id that their vocabulary does not have: its probability is 0
+Vocabulary = tuple[TextTokenizer | ImportedTokenizer, Arrangement]
 
 
 def adopt(folder: Path, out: Path) -> Run:
     """A folder of theirs as a run of ours. Nothing in it is executed, and nothing outside of it is read."""
-    kind, described = description(folder)
-    path = parameter_file(folder)
-    shapes = shapes_in(path)
+    given = read_json(folder, CONFIG)
+    kind = given.get("model_type")
+    if isinstance(kind, str) and kind in STACKS:
+        return stack_in.adopt(folder, out, STACKS[kind], given)
+    if isinstance(kind, str) and kind in FAMILIES:
+        return adopt_translator(folder, out, kind, given)
+    known = ", ".join((*FAMILIES, *STACKS))
+    raise RunError(f"{folder} is not a model that regard imports: its {CONFIG} should have a model_type of {known}")
+
+
+def adopt_translator(folder: Path, out: Path, kind: str, given: Mapping[str, Any]) -> Run:
+    described = description(kind, given)
+    stored = Stored(folder)
+    shapes = stored.shapes
     if not any(shape[:1] == (whole(folder, described, "vocab_size"),) for shape in shapes.values()):
         raise RunError(
-            f"{path} has no matrix of {described['vocab_size']} rows, which {folder / CONFIG} calls vocab_size"
+            f"{stored.path} has no matrix of {described['vocab_size']} rows, which {folder / CONFIG} calls vocab_size"
         )
-    source, target = sides(folder)
-    (reads, source_rows), (writes, target_rows) = arranged(folder, described, source, target)
-    bias = bias_in(path, shapes, target_rows)
+    (reads, source_rows), (writes, target_rows) = vocabularies(folder, kind, described)
+    bias = bias_in(stored, target_rows)
     biased = bool(target_rows.copies or bias.any())
     settings = settings_for(folder, kind, described, reads, writes, biased)
+    assert isinstance(settings.model, TranslatorConfig)  # what settings are of that name no family
     with torch.device("meta"):  # takes no memory, whatever sizes the settings claim
         expected = parameters.shapes(build(settings.model))
     origins = {name: names_there(name, shapes, described) for name in expected if name != BIAS}
     rows = {EMBEDDINGS["source"]: source_rows, EMBEDDINGS["target"]: target_rows, OUTPUT: target_rows}
-    check_shapes(path, shapes, expected, origins, rows)
+    check_shapes(stored, expected, origins, rows)
     if settings.model.position == "halves":
-        check_positions(path, shapes, settings.model)
+        check_positions(stored, settings.model)
     model = build(settings.model)
-    fill(model, path, origins, rows)
+    fill(model, stored, origins, rows)
     if model.output_bias is not None:
         model.output_bias.data.copy_(target_rows.ours(bias))
         model.output_bias.data[torch.tensor(sorted(target_rows.copies), dtype=torch.long)] = NEVER
-    run = Run(settings, reads, writes, model.eval())
+    run = Run(settings, model.eval(), {"source": reads, "target": writes})
     with written_whole(out) as place:
         run.save(place)
-        keep_origin(folder, place, source_rows, target_rows)
+        keep(folder, place)
+        keep_rows(place, source_rows, target_rows)
     run.folder = out
     return run
 
 
-def description(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Its kind and its config.json, with what that may leave out."""
-    given = read_json(folder, CONFIG)
-    kind = given.get("model_type")
-    if not isinstance(kind, str) or kind not in FAMILIES:
-        known = ", ".join(FAMILIES)
-        raise RunError(f"{folder} is not a model that regard imports: its {CONFIG} should have a model_type of {known}")
+def description(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A config.json with what it may leave out."""
     usual = {
         "activation_function": "gelu",
         "scale_embedding": False,
@@ -92,65 +91,44 @@ def description(folder: Path) -> tuple[str, dict[str, Any]]:
         "tie_word_embeddings": True,
         "max_position_embeddings": 1024,
     }
-    return kind, {**usual, **FAMILIES[kind].defaults, **given}
+    return {**usual, **FAMILIES[kind].defaults, **given}
 
 
-def bias_in(path: Path, shapes: Mapping[str, tuple[int, ...]], rows: Arrangement) -> Tensor:
+def bias_in(stored: Stored, rows: Arrangement) -> Tensor:
     """The bias of the logits in the order of their ids; zeros where the file has none."""
     size = len(rows.own)
-    if THEIR_BIAS not in shapes:
+    if THEIR_BIAS not in stored.shapes:
         return torch.zeros(size)
-    if shapes[THEIR_BIAS] != (1, size):
-        raise RunError(f"{path} has a {THEIR_BIAS} of {shapes[THEIR_BIAS]}, and {size} ids in its vocabulary")
-    return load(path, THEIR_BIAS).flatten()
+    if (shape := stored.shapes[THEIR_BIAS]) != (1, size):
+        raise RunError(f"{stored.path} has a {THEIR_BIAS} of {shape}, and {size} ids in its vocabulary")
+    return stored.load(THEIR_BIAS).flatten()
 
 
-def parameter_file(folder: Path) -> Path:
-    path = inside(folder, PARAMETERS)
-    if path.is_file():
-        return path
-    if inside(folder, f"{PARAMETERS}.index.json").is_file():
-        raise RunError(f"{folder} has its parameters in several files: save it again as one {PARAMETERS}")
-    if any(folder.glob("*.bin")):
-        raise RunError(
-            f"{folder} has its parameters pickled in a .bin file, which could run code: save it as {PARAMETERS} first, "
-            "with save_pretrained of transformers"
-        )
-    raise RunError(f"{folder} has no {PARAMETERS}: give the folder that save_pretrained of transformers wrote")
-
-
-def shapes_in(path: Path) -> dict[str, tuple[int, ...]]:
-    try:
-        return parameters.shapes_in(path)
-    except (OSError, SafetensorError) as error:
-        raise RunError(f"{path} cannot be read as parameters: {str(error).splitlines()[0]}") from None
-
-
-def load(path: Path, name: str) -> Tensor:
-    try:
-        with safe_open(path, framework="pt") as file:
-            return file.get_tensor(name).float()
-    except (OSError, SafetensorError) as error:
-        raise RunError(f"{path} cannot be read as parameters: {str(error).splitlines()[0]}") from None
-
-
-def fill(model: Translator, path: Path, origins: Mapping[str, list[str]], rows: Mapping[str, Arrangement]) -> None:
+def fill(model: Translator, stored: Stored, origins: Mapping[str, list[str]], rows: Mapping[str, Arrangement]) -> None:
     """Copy their parameters into the model, one after the other, so that a large file is in memory once."""
     own = dict(model.named_parameters())
     with torch.no_grad():
         for name, parts in origins.items():
-            tensor = torch.cat([load(path, part) for part in parts])
+            tensor = torch.cat([stored.load(part) for part in parts])
             own[name].copy_(rows[name].ours(tensor) if name in rows else tensor)
 
 
-def arranged(
-    folder: Path, described: Mapping[str, Any], source: Side, target: Side
-) -> tuple[tuple[TextTokenizer, Arrangement], tuple[TextTokenizer, Arrangement]]:
+def vocabularies(folder: Path, kind: str, described: Mapping[str, Any]) -> tuple[Vocabulary, Vocabulary]:
+    """Of source and target; those of sentencepiece where there are such."""
+    older = FAMILIES[kind].older
+    if older is None or any(inside(folder, name).is_file() for name in READERS):
+        return arranged(folder, described, *sides(folder))
+    size, start = (whole(folder, described, name) for name in ("vocab_size", "decoder_start_token_id"))
+    joint = tokenizer_in.arranged(folder, older, FAMILIES[kind].specials, size, start)
+    return joint, joint
+
+
+def arranged(folder: Path, described: Mapping[str, Any], source: Side, target: Side) -> tuple[Vocabulary, Vocabulary]:
     size = whole(folder, described, "vocab_size")
     two = not described["share_encoder_decoder_embeddings"]
     target_size = whole(folder, described, "decoder_vocab_size") if two and "decoder_vocab_size" in described else size
 
-    def side(given: Side, size: int) -> tuple[TextTokenizer, Arrangement]:
+    def side(given: Side, size: int) -> Vocabulary:
         unknown = given.ids.get("<unk>")
         if unknown is None:
             raise RunError(f"{folder} has no <unk> in its vocabulary: regard needs one")
@@ -166,19 +144,12 @@ def arranged(
     return first, first if source is target and size == target_size else side(target, target_size)
 
 
-def whole(folder: Path, described: Mapping[str, Any], name: str) -> int:
-    value = described.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 24:
-        raise RunError(f"{folder / CONFIG} has {name}={value!r}, which should be a whole number")
-    return value
-
-
 def settings_for(
     folder: Path,
     kind: str,
     described: Mapping[str, Any],
-    source: TextTokenizer,
-    target: TextTokenizer,
+    source: TextTokenizer | ImportedTokenizer,
+    target: TextTokenizer | ImportedTokenizer,
     biased: bool,
 ) -> Settings:
     where, family, joint = str(folder / CONFIG), FAMILIES[kind], source is target
@@ -196,6 +167,7 @@ def settings_for(
         raise RunError(f"{where} ties the embeddings of both sides but not the output, which no setting of ours does")
     tied = "none" if not described["tie_word_embeddings"] else "all" if shared and joint else "target"
     model = {
+        "family": family.family,
         "source_vocabulary": len(source),
         "target_vocabulary": len(target),
         "width": described.get("d_model"),
@@ -249,8 +221,7 @@ def names_there(name: str, shapes: Mapping[str, Any], described: Mapping[str, An
 
 
 def check_shapes(
-    path: Path,
-    found: Mapping[str, tuple[int, ...]],
+    stored: Stored,
     expected: Mapping[str, tuple[int, ...]],
     origins: Mapping[str, list[str]],
     rows: Mapping[str, Arrangement],
@@ -260,33 +231,27 @@ def check_shapes(
         height = len(rows[name].own) if name in rows else expected[name][0] // len(parts)
         shape = (height, *expected[name][1:])
         for part in parts:
-            if found.get(part) != shape:
+            if stored.shapes.get(part) != shape:
                 raise RunError(
-                    f"{path} does not hold the model that {CONFIG} describes: "
-                    f"{part} should be {shape} and is {found.get(part, 'missing')}"
+                    f"{stored.path} does not hold the model that {CONFIG} describes: "
+                    f"{part} should be {shape} and is {stored.shapes.get(part, 'missing')}"
                 )
 
 
-def check_positions(path: Path, shapes: Mapping[str, tuple[int, ...]], config: TranslatorConfig) -> None:
+def check_positions(stored: Stored, config: TranslatorConfig) -> None:
     size = (config.max_positions, config.width)
     for name in POSITIONS:
         (there,) = elsewhere(name, HUGGING_FACE)
-        if there not in shapes:
+        if there not in stored.shapes:
             continue
-        if shapes[there] != size or not torch.allclose(
-            load(path, there), sinusoids(torch.arange(config.max_positions), config.width), atol=1e-3
+        if stored.shapes[there] != size or not torch.allclose(
+            stored.load(there), sinusoids(torch.arange(config.max_positions), config.width), atol=1e-3
         ):
-            raise RunError(f"{path} has positions in {there} that are not the sinusoids of its kind")
+            raise RunError(f"{stored.path} has positions in {there} that are not the sinusoids of its kind")
 
 
-def keep_origin(folder: Path, run: Path, source: Arrangement, target: Arrangement) -> None:
-    """The small files that the folder came with, for the way back."""
-    origin = run / ORIGIN
-    origin.mkdir()
-    for name in (CONFIG, GENERATION, *TOKENIZER_FILES):
-        if inside(folder, name).is_file():
-            (origin / name).write_bytes(read(folder, name))
+def keep_rows(run: Path, source: Arrangement, target: Arrangement) -> None:
     told = {"source": source, "target": target}
-    (origin / ROWS).write_text(
+    (run / ORIGIN / ROWS).write_text(
         json.dumps({side: {"rows": each.rows, "copies": sorted(each.copies)} for side, each in told.items()})
     )

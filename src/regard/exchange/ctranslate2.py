@@ -31,7 +31,7 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
     """Write the folder; the float32 of ours is only converted, so float32 gives the very tokens of our search."""
     if precision not in PRECISIONS:
         raise ConfigError(f"precision {precision!r} is unknown to CTranslate2: choose from {', '.join(PRECISIONS)}")
-    spec = specification(run.model, positions.count(run.settings.model, run.settings.decode))
+    spec = specification(run.model, positions.count(run.translator, run.settings.decode))
     spec.register_source_vocabulary(pieces(run.source_tokenizer))
     spec.register_target_vocabulary(pieces(run.target_tokenizer))
     unknown, bos, eos = run.target_tokenizer.pieces([UNKNOWN, BOS, EOS])

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from regard.errors import RunError
 
+CONFIG, GENERATION = "config.json", "generation_config.json"
+ORIGIN, ROWS = "origin", "rows.json"  # where an imported run keeps what the way back needs, and in what order ids were
+SMALL = (
+    ".json",
+    ".txt",
+    ".model",
+    ".spm",
+    ".jinja",
+    ".md",
+)  # how the files end that a folder has beside its parameters
 LIMIT = 1 << 26  # bytes of any file that is not the parameters, far more than a vocabulary takes
 
 
@@ -70,3 +80,26 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
 
 def write_json(folder: Path, name: str, given: Any) -> None:
     (folder / name).write_text(json.dumps(given, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def whole(folder: Path, described: Mapping[str, Any], name: str) -> int:
+    """A whole number of a folder's config.json."""
+    value = described.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 24:
+        raise RunError(f"{folder / CONFIG} has {name}={value!r}, which should be a whole number")
+    return value
+
+
+def keep(folder: Path, run: Path) -> None:
+    """The small files that a folder came with, for the way back."""
+    (run / ORIGIN).mkdir()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in SMALL and inside(folder, path.name).is_file():
+            (run / ORIGIN / path.name).write_bytes(read(folder, path.name))
+
+
+def give_back(run: Path, folder: Path, without: Collection[str]) -> None:
+    """The files that `keep` kept, but for those that an import wrote beside them."""
+    for path in sorted((run / ORIGIN).iterdir()):
+        if path.suffix in SMALL and path.name not in without:
+            (folder / path.name).write_bytes(read(run, f"{ORIGIN}/{path.name}"))

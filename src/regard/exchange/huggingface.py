@@ -18,25 +18,26 @@ from torch import Tensor
 from regard import __version__
 from regard.config import TranslatorConfig
 from regard.errors import ConfigError, RunError
-from regard.exchange import positions
-from regard.exchange.folder import inside, read, read_json, write_json, written_whole
+from regard.exchange import positions, stack_out
+from regard.exchange.folder import (
+    CONFIG,
+    GENERATION,
+    ORIGIN,
+    ROWS,
+    give_back,
+    inside,
+    read_json,
+    write_json,
+    written_whole,
+)
 from regard.exchange.names import HUGGING_FACE, elsewhere, renamed
+from regard.exchange.stacks import IN_ANGLES
+from regard.exchange.tokenizer_in import Older, Specials, byte_level
 from regard.exchange.vocabulary import Arrangement
 from regard.model.position import sinusoids
 from regard.run import PARAMETERS, Run
 from regard.tokens.text import BOS, EOS, PAD, TextTokenizer
 
-CONFIG, GENERATION, ORIGIN, ROWS = "config.json", "generation_config.json", "origin", "rows.json"
-TOKENIZER_FILES = (
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "source.spm",
-    "target.spm",
-    "vocab.json",
-    "target_vocab.json",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-)
 SHARED, POSITIONS = "model.shared.weight", ("source_position.table", "target_position.table")
 EMBEDDINGS = {"source": "source_embedding.table.weight", "target": "target_embedding.table.weight"}
 OUTPUT, BIAS = "output.table.weight", "output_bias"
@@ -49,11 +50,14 @@ class Family:
 
     architecture: str
     settings: dict[str, Any]
+    family: str = "translator"  # of ours
     offset: Callable[[int], int] = lambda pad: 0  # what its first token counts as, given the id of <pad>
     biased: bool = True  # whether its file has a bias of the logits
     two: bool = False  # whether source and target may have a matrix each
     positions: bool = False  # whether its file has the table of sinusoids
     names: Mapping[str, str] = field(default_factory=lambda: HUGGING_FACE)
+    older: Older | None = None  # reads a tokenizer that is not sentencepiece, where it may have such
+    specials: Specials = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)  # of its config.json, which may leave them out
 
 
@@ -78,7 +82,10 @@ FAMILIES = {
     "bart": Family(
         "BartForConditionalGeneration",
         {"norm": "post", "position": "learned", "embedding_norm": True},
+        family="bart",
         offset=lambda pad: 2,
+        older=byte_level,
+        specials=IN_ANGLES,
     ),
 }
 
@@ -89,8 +96,18 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
         raise ConfigError(
             f"precision {precision!r} is not offered for huggingface: leave it out, and cast when loading"
         )
+    family = run.settings.model.family
+    if family in stack_out.KINDS:
+        stack_out.export(run, out)
+    elif isinstance(run.settings.model, TranslatorConfig):
+        export_translator(run, out)
+    else:
+        raise ConfigError(f"transformers has no network such as model.family={family}: a run of it stays with regard")
+
+
+def export_translator(run: Run, out: Path) -> None:
     tensors = {name: parameter.detach().float().cpu() for name, parameter in run.model.named_parameters()}
-    config = run.settings.model
+    config = run.translator
     if config.position == "interleaved":
         config, tensors = config.model_copy(update={"position": "halves"}), in_halves(tensors)
     kind = kind_for(config)
@@ -98,9 +115,7 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
     with written_whole(out) as folder:
         if run.folder and inside(run.folder, f"{ORIGIN}/{ROWS}").is_file():
             tensors = as_they_had_them(tensors, run.folder)
-            for name in (GENERATION, *TOKENIZER_FILES):
-                if inside(run.folder, f"{ORIGIN}/{name}").is_file():
-                    (folder / name).write_bytes(read(run.folder, f"{ORIGIN}/{name}"))
+            give_back(run.folder, folder, without=(CONFIG, ROWS))
             described = read_json(run.folder, f"{ORIGIN}/{CONFIG}")
         else:
             described = describe(kind, config, positions.count(config, run.settings.decode))
@@ -122,7 +137,8 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
             folder / PARAMETERS,
             metadata={"format": "pt"},
         )
-        (folder / "README.md").write_text(card(run, kind), encoding="utf-8")
+        if not (folder / "README.md").exists():
+            (folder / "README.md").write_text(card(run, kind), encoding="utf-8")
 
 
 def kind_for(config: TranslatorConfig) -> str:
@@ -213,7 +229,7 @@ def write_tokenizer(run: Run, folder: Path) -> None:
         lenient.save(folder / name)
         write_json(folder, vocabulary, {piece: id for id, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))})
     control = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
-    longest = positions.count(run.settings.model, run.settings.decode)
+    longest = positions.count(run.translator, run.settings.decode)
     rest = {"model_max_length": longest, "clean_up_tokenization_spaces": False}
     named = {"tokenizer_class": "MarianTokenizer", **control, **rest, "separate_vocabs": not joint}
     write_json(folder, "tokenizer_config.json", named)

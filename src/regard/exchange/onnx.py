@@ -60,7 +60,7 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
             f"precision {precision!r} is not offered for onnx: leave it out, or quantize with onnxruntime"
         )
     needed("onnx")
-    config, rows = run.settings.model, positions.count(run.settings.model, run.settings.decode)
+    config, rows = run.translator, positions.count(run.translator, run.settings.decode)
     model = Translator(config)
     model.load_state_dict(run.model.state_dict())
     for position in (model.source_position, model.target_position):

@@ -25,6 +25,7 @@ from regard.config.base import LARGEST
 from regard.errors import RunError
 from regard.exchange.folder import inside, read, read_json
 from regard.extras import needed
+from regard.tokens.imported import ImportedTokenizer
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN, TextTokenizer
 
 CONTROL = ("<pad>", "<unk>", "<s>", "</s>")
@@ -76,8 +77,8 @@ def sides(folder: Path) -> tuple[Side, Side]:
         if inside(folder, name).is_file():
             return reader(folder)
     raise RunError(
-        f"{folder} has none of {', '.join(READERS)}: its tokenizer is not sentencepiece (BART's is byte-level BPE), "
-        "and regard reads no other"
+        f"{folder} has none of {', '.join(READERS)}: its tokenizer is not sentencepiece, and regard reads no other of "
+        "its kind"
     )
 
 
@@ -136,8 +137,10 @@ def parsed(folder: Path, model: bytes) -> Any:
         raise RunError(f"{folder} has a sentencepiece model that is damaged ({error}): copy it again") from None
 
 
-def kind_of(tokenizer: TextTokenizer) -> str:
-    """How it cuts: unigram or bpe."""
+def kind_of(tokenizer: TextTokenizer | ImportedTokenizer) -> str:
+    """How it cuts: unigram or bpe; or as it did elsewhere."""
+    if isinstance(tokenizer, ImportedTokenizer):
+        return "imported"
     trained = parsed(Path(), tokenizer.processor.serialized_model_proto()).trainer_spec
     return "bpe" if trained.model_type == trained.BPE else "unigram"
 
