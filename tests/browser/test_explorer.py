@@ -265,7 +265,7 @@ def long_run(folder: Path) -> Path:
     settings = validate(
         Settings, {"model": {**sizes, **vocabularies}, "decode": {"max_length": 100, "length_penalty": 10.0}}, "test"
     )
-    run = Run(settings, tokenizer, tokenizer, build(settings.model).eval(), folder)
+    run = Run(settings, build(settings.model).eval(), {"source": tokenizer, "target": tokenizer}, folder)
     run.save_description(folder)
     run.save(folder)
     return folder

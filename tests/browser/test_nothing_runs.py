@@ -70,7 +70,7 @@ def hostile(tmp_path_factory) -> Path:
     sizes = {"width": 16, "hidden": 24, "heads": 2, "layers": 1}
     vocabularies = {"source_vocabulary": len(tokenizer), "target_vocabulary": len(tokenizer)}
     settings = validate(Settings, {"model": {**sizes, **vocabularies}, "decode": {"max_length": 12}}, "test")
-    run = Run(settings, tokenizer, tokenizer, build(settings.model).eval(), folder)
+    run = Run(settings, build(settings.model).eval(), {"source": tokenizer, "target": tokenizer}, folder)
     run.save_description(folder)
     run.save(folder)
     (folder / "metrics.jsonl").write_text('{"step": 1, "loss": 2.5, "<img src=x onerror=window.ran=1>": 1}\n')

@@ -36,4 +36,4 @@ def run(tokenizer) -> Run:
         for name, parameter in network.named_parameters():
             if name.endswith("qkv.weight"):
                 parameter.mul_(4)  # so that no two weights are near each other
-    return Run(settings, tokenizer, tokenizer, network)  # pyright: ignore[reportArgumentType]
+    return Run(settings, network, {"source": tokenizer, "target": tokenizer})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -25,11 +27,11 @@ def run() -> Run:
     sizes = {"source_vocabulary": len(tokenizer), "target_vocabulary": len(tokenizer), "layers": 2}
     given = given.model_copy(update={"model": given.model.model_copy(update=sizes)})
     torch.manual_seed(5)
-    model = build(given.model).eval()
+    model: Any = build(given.model).eval()
     with torch.no_grad():
         for parameter in model.encoder.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
-    return Run(given, tokenizer, tokenizer, model)
+    return Run(given, model, {"source": tokenizer, "target": tokenizer})
 
 
 def test_the_weights_are_those_that_explain_shows(run):

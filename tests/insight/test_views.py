@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from regard.insight.explain import explain
 from regard.insight.notebook import to_html
 from regard.insight.trace import Trace
 from regard.insight.views import ask
+from regard.insight.ways.translating import LECTURE, PHRASEBOOK
 from regard.insight.words import words
 from regard.model import build
 from regard.run import Run
@@ -138,7 +140,7 @@ def test_the_six_steps_lead_from_the_sublayer_s_input_to_its_output(deep, kind):
 @torch.no_grad()
 def test_vectors_add_up_and_the_flow_ends_in_the_logits(deep):
     answer = ask(deep, question("The animal is tired."))
-    lines: dict[views.Side, list[int]] = {"source": answer.seen.source, "read": answer.seen.read}
+    lines: dict[views.Side, Any] = {"source": answer.seen.source, "read": answer.seen.read}
     for side, ids in lines.items():
         vectors = views.vectors(answer, side)
         embedding, position = unpacked(vectors.embedding), unpacked(vectors.position)
@@ -159,7 +161,7 @@ def test_vectors_add_up_and_the_flow_ends_in_the_logits(deep):
 
 def test_a_pre_norm_stack_ends_in_its_norm(deep):
     settings = deep.settings.model_copy(update={"model": deep.settings.model.model_copy(update={"norm": "pre"})})
-    run = Run(settings, deep.source_tokenizer, deep.target_tokenizer, build(settings.model).eval())
+    run = Run(settings, build(settings.model).eval(), deep.tokenizers)
     flow = views.flow(ask(run, question("The animal is tired.")), "encoder")
     assert flow.names[-1] == "encoder.norm"
     parts = views.machine(run).parts
@@ -175,7 +177,7 @@ def test_a_pre_norm_stack_ends_in_its_norm(deep):
 def test_the_parts_hold_all_parameters_once(deep, tied, more):
     model = deep.settings.model.model_copy(update={"tied": tied, **more})
     settings = deep.settings.model_copy(update={"model": model})
-    run = Run(settings, deep.source_tokenizer, deep.target_tokenizer, build(settings.model))
+    run = Run(settings, build(settings.model), deep.tokenizers)
     machine = views.machine(run)
     assert sum(part.parameters for part in machine.parts) == machine.parameters == run.size
     shares = {part.name: part.shares for part in machine.parts if part.shares}
@@ -198,11 +200,11 @@ def test_the_parts_hold_all_parameters_once(deep, tied, more):
 
 
 def test_the_demo_knows_sentences_to_begin_with(deep, counted):
-    assert showcase.SETTINGS["data"]["source"] == views.PHRASEBOOK
-    assert set(views.LECTURE) <= {text for text, _ in showcase.LECTURE}
-    data = deep.settings.data.model_copy(update={"source": views.PHRASEBOOK})
+    assert showcase.SETTINGS["data"]["source"] == PHRASEBOOK
+    assert set(LECTURE) <= {text for text, _ in showcase.LECTURE}
+    data = deep.settings.data.model_copy(update={"source": PHRASEBOOK})
     deep.settings = deep.settings.model_copy(update={"data": data})
-    assert views.machine(deep).examples == list(views.LECTURE)
+    assert views.machine(deep).examples == list(LECTURE)
     assert views.machine(counted).examples == []
     assert views.machine(counted).name == "counting"
 
@@ -325,7 +327,7 @@ def test_the_beam_leads_to_the_translation(counted):
         ({"to": ""}, "this run translates into en and fr: say which, as in --to fr"),
         ({"prefix": [320]}, "prefix=320 is no token that can be written: give ids of text below {vocabulary}"),
         ({"prefix": [BOS]}, "prefix=2 is no token that can be written: give ids of text below {vocabulary}"),
-        ({"prefix": [EOS, 9]}, "the question: prefix goes on after </s>: nothing is written after the end"),
+        ({"prefix": [EOS, 9]}, "prefix goes on after </s>: nothing is written after the end"),
         ({"prefix": [-1]}, "the question: prefix.0=-1 should be at least 0"),
         (
             {"off": ["encoder.1"]},

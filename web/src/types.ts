@@ -29,34 +29,62 @@ export interface Line {
 }
 
 export type Kind = 'encoder' | 'decoder' | 'cross'
+export type Side = 'source' | 'read'
+export type LineName = Side | 'target'
+export type StackName = 'encoder' | 'decoder'
+export type PanelName =
+  'machine' | 'picture' | 'vectors' | 'steps' | 'heads' | 'writing' | 'answer' | 'beam' | 'whatif' | 'training'
 
 /** One piece of the machine: a sublayer or what stands before and after the stacks. */
 export interface Part {
   name: string // encoder.blocks.0.self_attention, as in the model; source_embedding, output …
   stack: 'input' | 'encoder' | 'decoder' | 'output'
+  side: StackName // the stack that it goes with
   block: number // −1 outside the stacks
-  role: 'embedding' | 'position' | 'self' | 'cross' | 'feed' | 'norm' | 'linear' | 'softmax'
+  role: 'embedding' | 'types' | 'summary' | 'position' | 'self' | 'cross' | 'feed' | 'norm' | 'linear' | 'softmax'
   parameters: number // 0 where it shares another part's, or has none
   shares: string // the part whose parameters it uses, or ""
 }
 
-/** GET api/machine: what does not depend on the sentence. */
+/** A stack of blocks, and the line that enters it. */
+export interface Stack {
+  name: StackName
+  layers: number
+  line: Side
+}
+
+/** A kind of attention: the lines that look, and that are looked at. */
+export interface Attending {
+  kind: Kind
+  layers: number
+  rows: LineName
+  columns: Side
+}
+
+/** GET api/machine: what does not depend on the sentence: what the model is, what it can be asked, what there is to show. */
 export interface Machine {
   format: 1
   version: string // of regard
   name: string // of the run
   live: boolean // whether questions can be asked; an offline page only shows
+  input: 'text' | 'picture' // what a question holds
+  verb: string // what is done with it: Translate, Paint
+  panels: PanelName[]
+  changes: ('heads' | 'words' | 'positions' | 'mask')[] // what can be changed about it
   parameters: number
-  layers: number
-  decoder_layers: number
+  stacks: Stack[]
+  kinds: Attending[]
   width: number
   hidden: number
   heads: number
   norm: 'post' | 'pre'
+  norm_kind: 'layer' | 'rms'
   activation: string
-  position: 'halves' | 'interleaved' | 'spread' | 'learned' | 'none'
+  gated: boolean
+  scaled: boolean // embeddings are multiplied by √D
+  position: 'halves' | 'interleaved' | 'spread' | 'learned' | 'rotary' | 'alibi' | 'shaw' | 't5' | 'none'
   position_base: number
-  vocabulary: { source: number; target: number }
+  vocabulary: { source: number; target: number } // 0 where there are no ids: patches
   languages: string[] // what `to` may be; empty where there is one direction
   limit: number // source tokens at most
   parts: Part[]
@@ -72,6 +100,7 @@ export interface Question {
   order: number[] | null // source words, by their place in the sentence as typed, that are left and in which order
   mask: boolean // false: the decoder may look ahead
   positions: boolean // false: no positional encodings
+  picture: string // where a picture is asked about: an image file as data:image/…;base64,…
 }
 
 /** One continuation of an output at one time step. */
@@ -115,6 +144,19 @@ export interface HeadFigures {
   ends: number // on <s>, </s> and the language tag
 }
 
+/** The picture that was seen, or painted, and which rows and columns of the maps its patches are. */
+export interface Picture {
+  kind: Kind
+  image: string // data:image/png;base64,…
+  height: number // pixels
+  width: number
+  rows: number // of patches
+  columns: number
+  row: number // of a map, that is the first patch
+  column: number
+  rollout: Packed // (L, R, C): how much of each column has come to each row by way of all layers up to each
+}
+
 /** POST api/look with a Question: what the first view needs. Shapes: L layers, H heads, S source, T target tokens. */
 export interface Look {
   format: 1
@@ -122,18 +164,20 @@ export interface Look {
   translation: string
   seconds: number
   typed: Line // the source as typed, before any `order`; without the tag
-  source: Line // what the encoder reads: tag, tokens, </s>
+  source: Line // what the encoder reads: tag, tokens, </s>; or patches
   read: Line // what the decoder reads: <s> and all but the last of target
   target: Line // what it writes
-  steps: Step[] // T
-  weights: Record<Kind, Packed> // encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S)
+  steps: Step[] // T: of a model that does not write, what it says of the whole or of each of `places`
+  places: number[] // tokens of the source that each step is said of; none where it is of the whole
+  weights: Partial<Record<Kind, Packed>> // encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S)
   heads: HeadFigures[]
   beam: { width: number; length_penalty: number; nodes: Node[] } | null // null without the mask: then it is greedy
+  picture: Picture | null
 }
 
 /** POST api/vectors with a Question: words to vectors. D width. */
 export interface Vectors {
-  side: 'source' | 'read'
+  side: Side
   embedding: Packed // (N, D), times √D as the model adds it
   position: Packed // (N, D)
   sum: Packed // (N, D)
@@ -156,7 +200,7 @@ export interface HeadSteps {
 
 /** POST api/flow with { question, stack }: the vector of each token after each sublayer. */
 export interface Flow {
-  stack: 'encoder' | 'decoder'
+  stack: StackName
   names: string[] // of the parts, in their order; the first is the sum that enters
   states: Packed // (names, tokens, D)
 }

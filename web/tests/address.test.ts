@@ -10,6 +10,7 @@ const question: Question = {
   order: [2, 0],
   mask: false,
   positions: false,
+  picture: '',
 }
 const chosen: Chosen = { kind: 'cross', layer: 1, head: 5, source: 3, step: 9 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import * as change from '../src/lib/change'
+import { PLAIN } from '../src/lib/address'
 import type { Look, Question } from '../src/types'
 
-const plain: Question = { text: 'a b c d', to: '', prefix: [], off: [], order: null, mask: true, positions: true }
+const plain: Question = { text: 'a b c d', to: '', ...PLAIN }
 const words = ['a', 'b', 'c', 'd']
 
 test('chips spell an order, and an order lays out the same chips', () => {

@@ -3,10 +3,13 @@ import { account, around, equation, kindOf, served, shapes, sublayer, totals, vi
 import { sketch } from '../src/lib/stacks'
 import type { Machine, Part } from '../src/types'
 
+const sideOf = (name: string, stack: Part['stack']) =>
+  stack === 'encoder' || name.startsWith('source') ? ('encoder' as const) : ('decoder' as const)
+
 /** A machine of 2 + 3 layers, as views.py lists its parts. */
 function machine(norm: Machine['norm'] = 'post'): Machine {
   const part = (name: string, stack: Part['stack'], role: Part['role'], parameters = 0, block = -1, shares = '') =>
-    ({ name, stack, role, parameters, block, shares }) satisfies Part
+    ({ name, stack, side: sideOf(name, stack), role, parameters, block, shares }) satisfies Part
   const stack = (name: 'encoder' | 'decoder', layers: number) => {
     const parts: Part[] = []
     for (let block = 0; block < layers; block++)
@@ -40,13 +43,23 @@ function machine(norm: Machine['norm'] = 'post'): Machine {
     name: '',
     live: false,
     parameters: parts.reduce((sum, { parameters }) => sum + parameters, 0),
-    layers: 2,
-    decoder_layers: 3,
+    input: 'text',
+    verb: 'Translate',
+    panels: [],
+    changes: [],
+    stacks: [
+      { name: 'encoder', layers: 2, line: 'source' },
+      { name: 'decoder', layers: 3, line: 'read' },
+    ],
+    kinds: [],
     width: 8,
     hidden: 20,
     heads: 2,
     norm,
+    norm_kind: 'layer',
     activation: 'relu',
+    gated: false,
+    scaled: true,
     position: 'halves',
     position_base: 10_000,
     vocabulary: { source: 50, target: 50 },
@@ -167,4 +180,18 @@ test('what is said of a part follows the machine', () => {
   expect(shapes(named(of, 'encoder.blocks.0.self_attention'), of, 7)).toBe('(7, 8) → (7, 8), in 2 heads of width 4')
   expect(around(of).equation).toBe('LayerNorm(x + Sublayer(x))')
   expect(around(machine('pre')).equation).toBe('x + Sublayer(LayerNorm(x))')
+})
+
+test('a machine of one stack is drawn in one column, in the middle, without a memory', () => {
+  const of = machine()
+  const parts = of.parts.filter(({ side, role }) => side === 'decoder' && role !== 'cross')
+  const alone: Machine = { ...of, parts, stacks: [{ name: 'decoder', layers: 3, line: 'read' }] }
+  for (const width of [300, 620]) {
+    const { boxes, memory, wires, column } = sketch(alone, width, all)
+    expect(boxes.map(({ part }) => part.name)).toEqual(parts.map(({ name }) => name))
+    expect(memory).toBeNull()
+    expect(wires.some(({ kind }) => kind === 'memory')).toBe(false)
+    expect(column).toBeLessThanOrEqual(width)
+    for (const box of boxes) expect(box.x + box.width / 2).toBeCloseTo(width / 2)
+  }
 })

@@ -74,7 +74,7 @@ test('it is said how a word came about', () => {
   expect(verdict(step(elle), true)).toBe(
     'The argmax is “il”, 60 %, but the beam wrote “elle”: with what follows, the whole scores higher.',
   )
-  expect(verdict(step(elle, true), true)).toBe('The argmax is “il”, 60 %, but “elle” was forced in its place.')
+  expect(verdict(step(elle, true), true)).toBe('The argmax is “il”, 60 %, but “elle” was given in its place.')
   expect(verdict(step(il, true), true)).toBe('The argmax is “il”, 60 %: the word that was given, too.')
 })
 

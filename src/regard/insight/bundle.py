@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from regard.config import validate
-from regard.decoding.translate import decode_settings
 from regard.errors import RegardError
 from regard.insight import views
-from regard.insight.contract import Question
 from regard.insight.trace import Trace
+from regard.insight.ways import way_of
 from regard.run import Run
 
 PAGE = Path(__file__).with_name("page")  # built from web/ by make page
@@ -31,17 +28,15 @@ def page() -> str:
         raise RegardError("the explorer's page is not built: run make page in a checkout of regard") from None
 
 
-def save(run: Run, text: str, to: str | None, path: Path, **decode: Any) -> Trace:
-    """The page with all about one sentence in it, and what it shows; keywords override the run's decode settings."""
-    question = validate(Question, {"text": text, "to": to or ""}, "the sentence")
-    settings = run.settings.model_copy(update={"decode": decode_settings(run, 1, decode)})
-    answer = views.ask(replace(run, settings=settings), question)
+def save(run: Run, given: Any, to: str | None, path: Path, **decode: Any) -> Trace:
+    """The page with all about one sentence or picture in it; keywords override the run's decode settings."""
+    answer = views.ask(run, way_of(run).question(given, to), **decode)
     html = inlined(page(), views.to_json(views.offline(answer)))
     try:
         path.write_text(html, encoding="utf-8", newline="\n")
     except OSError as error:
         raise RegardError(f"{path} cannot be written: {error.strerror}") from None
-    return replace(answer.seen.trace, text=text)
+    return answer.seen.trace
 
 
 def inlined(html: str, answer: str) -> str:

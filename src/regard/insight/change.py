@@ -16,8 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import ConfigError, RegardError
+from regard.insight.trace import KINDS
 from regard.model.attention import Attention
-from regard.model.translator import Translator
+from regard.model.position import Learned, Sinusoidal, Unordered
+
+POSITIONS = (Sinusoidal, Learned, Unordered)  # all that adds to a token where it stands
 
 
 @contextmanager
@@ -44,20 +47,21 @@ def switched_off(model: nn.Module, attention: str, *heads: int) -> Iterator[None
 
 
 @contextmanager
-def without_positions(model: Translator) -> Iterator[None]:
+def without_positions(model: nn.Module) -> Iterator[None]:
     """The model without what tells it the order of words: embeddings pass the positions unchanged."""
 
     def pass_by(position: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> Tensor:
         return given[0]
 
     with ExitStack() as hooks:
-        for position in (model.source_position, model.target_position):
-            hooks.callback(position.register_forward_hook(pass_by).remove)
+        for position in model.modules():
+            if isinstance(position, POSITIONS):
+                hooks.callback(position.register_forward_hook(pass_by).remove)
         yield
 
 
 @contextmanager
-def without_mask(model: Translator) -> Iterator[None]:
+def without_mask(model: nn.Module) -> Iterator[None]:
     """The model whose decoder may look ahead, at what stands after a token as well as before it.
 
     What a token looked at is then another thing at every step, so a cache would keep what is no longer true: decode
@@ -70,8 +74,8 @@ def without_mask(model: Translator) -> Iterator[None]:
         return given, {**named, "mask": None}
 
     with ExitStack() as hooks:
-        for number, block in enumerate(model.decoder.blocks):
-            name = f"decoder.blocks.{number}.self_attention"
-            attention = block.get_submodule("self_attention")
-            hooks.callback(attention.register_forward_pre_hook(partial(unmask, name), with_kwargs=True).remove)
+        start, end = KINDS["decoder"]
+        for name, attention in model.named_modules():
+            if name.startswith(start) and name.endswith(end):
+                hooks.callback(attention.register_forward_pre_hook(partial(unmask, name), with_kwargs=True).remove)
         yield

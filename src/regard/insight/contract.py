@@ -16,15 +16,22 @@ from torch import Tensor
 
 from regard.config import Config
 from regard.insight.trace import KINDS
-from regard.tokens.text import EOS
 
 FORMAT = 1
 LETTERS = 10_000  # of a question's text
 
+PICTURE = 8_000_000  # of a question's picture
+
 Kind = Literal["encoder", "decoder", "cross"]
 Side = Literal["source", "read"]
+LineName = Literal["source", "read", "target"]
 StackName = Literal["encoder", "decoder"]
-Role = Literal["embedding", "position", "self", "cross", "feed", "norm", "linear", "softmax"]
+Input = Literal["text", "picture"]
+PanelName = Literal[
+    "machine", "picture", "vectors", "steps", "heads", "writing", "answer", "beam", "whatif", "training"
+]
+Change = Literal["heads", "words", "positions", "mask"]
+Role = Literal["embedding", "types", "summary", "position", "self", "cross", "feed", "norm", "linear", "softmax"]
 OFF = re.compile(rf"({'|'.join(KINDS)})\.(0|[1-9]\d{{0,3}})\.(0|[1-9]\d{{0,3}})")
 
 # ---------------------------------------------------------------------------------------------------- the question
@@ -42,18 +49,21 @@ class Question(Config):
     order: Annotated[tuple[Index, ...], Field(max_length=LETTERS)] | None = None  # source words left, in this order
     mask: bool = True  # False: the decoder may look ahead
     positions: bool = True  # False: no positional encodings
+    picture: str = ""  # where a picture is asked about: an image file as data:image/…;base64,…
 
     @model_validator(mode="after")
     def is_one(self) -> Self:
         if len(self.text) > LETTERS:
             raise ValueError(f"a text of {len(self.text):,} letters is too long to look at: give at most {LETTERS:,}")
+        if len(self.picture) > PICTURE:
+            raise ValueError(
+                f"a picture of {len(self.picture):,} letters is too large: give one of at most {PICTURE:,}"
+            )
         for head in self.off:
             if not OFF.fullmatch(head):
                 raise ValueError(f"off={head[:40]!r} names no head: write kind.layer.head, such as encoder.0.3")
         if self.order is not None and len(set(self.order)) < len(self.order):
             raise ValueError("order names a word twice: each is left once or not at all")
-        if EOS in self.prefix[:-1]:
-            raise ValueError("prefix goes on after </s>: nothing is written after the end")
         return self
 
 
@@ -138,6 +148,7 @@ class Part:
 
     name: str
     stack: Literal["input", "encoder", "decoder", "output"]
+    side: StackName  # the stack that it goes with
     block: int  # −1 outside the blocks
     role: Role
     parameters: int
@@ -145,21 +156,47 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Stack:
+    """A stack of blocks, and the line that enters it."""
+
+    name: StackName
+    layers: int
+    line: Side
+
+
+@dataclass(frozen=True)
+class Attending:
+    """A kind of attention: the lines that look, and that are looked at."""
+
+    kind: Kind
+    layers: int
+    rows: LineName
+    columns: Side
+
+
+@dataclass(frozen=True)
 class Machine:
-    """What does not depend on the sentence."""
+    """What does not depend on the sentence: what the model is, what it can be asked, and what there is to show."""
 
     format: int
     version: str
     name: str
     live: bool
+    input: Input
+    verb: str
+    panels: list[PanelName]
+    changes: list[Change]
     parameters: int
-    layers: int
-    decoder_layers: int
+    stacks: list[Stack]
+    kinds: list[Attending]
     width: int
     hidden: int
     heads: int
     norm: str
+    norm_kind: str
     activation: str
+    gated: bool
+    scaled: bool
     position: str
     position_base: float
     vocabulary: dict[str, int]
@@ -228,6 +265,21 @@ class HeadFigures:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """The picture that was seen, or painted, and which rows and columns of the maps its patches are."""
+
+    kind: Kind
+    image: str  # as data:image/png;base64,…
+    height: int
+    width: int
+    rows: int
+    columns: int
+    row: int  # of a map, that is the first patch
+    column: int
+    rollout: Packed  # (L, R, C)
+
+
+@dataclass(frozen=True)
 class Look:
     """What the first view needs."""
 
@@ -240,9 +292,11 @@ class Look:
     read: Line
     target: Line
     steps: list[Step]
+    places: list[int]
     weights: dict[str, Packed]
     heads: list[HeadFigures]
     beam: Beam | None
+    picture: Picture | None
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ import torch
 from regard.config import Config, validate
 from regard.errors import RegardError
 from regard.insight import bundle, views
-from regard.insight.contract import FindQuestion, FlowQuestion, HeadQuestion, Question, VectorsQuestion
+from regard.insight.contract import PICTURE, FindQuestion, FlowQuestion, HeadQuestion, Question, VectorsQuestion
 from regard.insight.views import Answer
+from regard.insight.ways import way_of
 from regard.run import Run, load
 
 try:
@@ -42,7 +43,7 @@ try:
 except ModuleNotFoundError:
     raise RegardError("regard explore needs fastapi and uvicorn: pip install 'regard[explore]'") from None
 
-BODY = 1 << 18  # bytes of a request
+BODY = 1 << 18  # bytes of a request, besides a picture
 WIDE = 512  # from this width on a second core helps to decode one sentence; below, it is waited for
 REMEMBERED = 3  # answers kept, so that a head of the sentence on show costs no second pass
 TYPES = {
@@ -122,6 +123,7 @@ def application(run: Run, host: str = "127.0.0.1") -> FastAPI:
     """The app that serves one run; `host` is the name it is bound to."""
     app = FastAPI(openapi_url=None)
     memory = Memory(run)
+    room = BODY + (PICTURE if way_of(run).input == "picture" else 0)
     files = {path.relative_to(bundle.PAGE).as_posix(): path for path in bundle.PAGE.rglob("*") if path.suffix in TYPES}
 
     @app.middleware("http")
@@ -158,7 +160,7 @@ def application(run: Run, host: str = "127.0.0.1") -> FastAPI:
 
     def post(path: str, kind: type[C], view: Callable[[Answer, C], Any]) -> None:
         async def answer(request: Request) -> Response:
-            asked = validate(kind, await body(request), "the question")
+            asked = validate(kind, await body(request, room), "the question")
             question = asked if isinstance(asked, Question) else getattr(asked, "question")  # noqa: B009
             return Response(
                 await memory.answered(question, lambda found: views.to_json(view(found, asked))),
@@ -209,15 +211,15 @@ def is_address(name: str) -> bool:
     return True
 
 
-async def body(request: Request) -> Mapping[str, Any]:
+async def body(request: Request, room: int) -> Mapping[str, Any]:
     """The JSON object of a request. A page elsewhere cannot send this type of content unasked."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RegardError("a question is sent as JSON: set Content-Type to application/json")
     read = b""
     async for chunk in request.stream():
         read += chunk
-        if len(read) > BODY:
-            raise RegardError(f"a question of more than {BODY:,} bytes is too long: shorten it")
+        if len(read) > room:
+            raise RegardError(f"a question of more than {room:,} bytes is too long: shorten it")
     try:
         given = json.loads(read)
     except (ValueError, RecursionError):
@@ -240,6 +242,7 @@ class Memory:
         return await asyncio.wrap_future(self.worker.submit(lambda: view(self.recall(question))))
 
     def recall(self, question: Question) -> Answer:
+        question = way_of(self.run).settled(question)
         if question not in self.answers:
             self.answers[question] = views.ask(self.run, question)
         self.answers.move_to_end(question)

@@ -234,8 +234,9 @@ class Placed:
     width: float
 
 
-def look(trace: Trace, word: str | int, *, layer: int = -1, head: int | None = None, kind: str = "encoder") -> Look:
+def look(trace: Trace, word: str | int, *, layer: int = -1, head: int | None = None, kind: str = "") -> Look:
     """What one word looks at, in one head or on the mean over heads, word by word."""
+    kind = kind or trace.kinds[0]
     rows, columns = (words(tokens) for tokens in trace.axes(kind))
     index = index_of(word, rows)
     return Look(rows, columns, index, by_word(one_map(trace, kind, layer, head), rows, columns)[index])
@@ -254,7 +255,7 @@ def caption(trace: Trace, kind: str, layer: int, head: int | None) -> str:
 
 
 def focus(
-    trace: Trace, word: str | int, *, layer: int = -1, head: int | None = None, kind: str = "encoder", title: str = ""
+    trace: Trace, word: str | int, *, layer: int = -1, head: int | None = None, kind: str = "", title: str = ""
 ) -> Figure:
     """What one word looks at in one head, or on the mean over heads: the wider the line, the more."""
     return compare([trace], word, layer=layer, head=head, kind=kind, title=title)
@@ -266,13 +267,15 @@ def compare(
     *,
     layer: int = -1,
     head: int | None = None,
-    kind: str = "encoder",
+    kind: str = "",
     title: str = "",
 ) -> Figure:
     """What the same word looks at in the same head, sentence under sentence; words that differ are bold.
 
-    Weights are of words: summed over the tokens looked at, averaged over the tokens that look.
+    Weights are of words: summed over the tokens looked at, averaged over the tokens that look. Without a kind of
+    attention it is the first that the trace has.
     """
+    kind = kind or traces[0].kinds[0]
     looks = [look(trace, word, layer=layer, head=head, kind=kind) for trace in traces]
     common = set.intersection(*({each.text for each in (*one.columns, *one.rows)} for one in looks))
     sheets = [lay_out(one, common, self_attention=kind == "encoder") for one in looks]
@@ -431,11 +434,13 @@ BLOCKS = ((0.6, "█"), (0.35, "▓"), (0.15, "▒"), (0.05, "░"))
 TALLEST_WORD = 10  # letters of a column's name, where names stand upright
 
 
-def terminal(trace: Trace, *, kind: str = "cross", layer: int = -1, head: int | None = None, width: int = 88) -> str:
+def terminal(trace: Trace, *, kind: str = "", layer: int = -1, head: int | None = None, width: int = 88) -> str:
     """A picture in plain characters: words written as rows, words looked at as columns; of one head, or their mean.
 
+    Without a kind it is the last that the trace has: a translator's cross-attention, another's own.
     Columns are as wide as their words if all fit; if not, the words stand upright, over as many strips as they need.
     """
+    kind = kind or trace.kinds[-1]
     rows, columns = (words(tokens) for tokens in trace.axes(kind))
     weights = by_word(one_map(trace, kind, layer, head), rows, columns)
     margin = min(max(cell_len(row.text) for row in rows), 18)
@@ -482,7 +487,7 @@ def save(trace: Trace, path: str | Path, *, layer: int | None = None, head: int 
         if path.suffix.lower() == ".json":
             path.write_text(to_json(trace), encoding="utf-8")
         else:
-            save_figure(figure(trace, layer=layer, head=head), path)
+            save_figure(trace.figure(layer=layer, head=head), path)
     except OSError as error:
         raise RegardError(f"{path} cannot be written: {error.strerror}") from None
 

@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,11 +35,22 @@ KINDS = {  # of attention: the stack it lies in, and what it is called in each b
 
 
 @dataclass(frozen=True, eq=False)
+class Patches:
+    """A picture, and which rows and columns of the maps its patches are, row by row from the top."""
+
+    pixels: np.ndarray  # (H, W, C), 0 … 255
+    grid: tuple[int, int]  # rows and columns of patches
+    row: int  # of a map, that is the first patch: where it looks, or is written
+    column: int  # of a map, that is the first patch: where it is looked at
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Who looked at whom in one forward pass, and the tokens that the numbers are about.
 
     Row t of the decoder's maps is the step that reads `read[t]`, which is <s> at first and then what was last written,
     and writes `target[t]`. So the rows of decoder and cross maps are `target`; the columns are `read` and `source`.
+    A network that does not write has `source` alone, and its answer in `target`.
 
     Shapes: B sentences, L layers, H heads, S source tokens, T target tokens.
     """
@@ -46,10 +58,11 @@ class Trace:
     weights: dict[str, np.ndarray] = field(default_factory=dict)  # name of the attention → (B, H, queries, keys)
     text: str = ""  # what was given
     translation: str = ""  # what came of it
-    source: tuple[str, ...] = ()  # tokens that the encoder reads, tag and </s> included
+    source: tuple[str, ...] = ()  # tokens, or patches, that the encoder reads, tag and </s> included
     read: tuple[str, ...] = ()  # tokens that the decoder reads
     target: tuple[str, ...] = ()  # tokens that it writes, </s> included where it came to an end
     log_probabilities: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (T,) of the tokens written
+    patches: Patches | None = None  # the picture that was seen, or painted
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -78,6 +91,16 @@ class Trace:
             raise ConfigError(f"this trace has no {kind} attention: it has {', '.join(self.kinds) or 'none at all'}")
         return np.stack([self.alone(name) for name in names])
 
+    def rollout(self, kind: str) -> np.ndarray:
+        """How much of each token has come to each by way of all layers up to each, (L, tokens, tokens).
+
+            R_l = (½ A_l + ½ I) R_{l−1}                          Abnar and Zuidema 2020, attention rollout
+
+        A is the mean over heads; I is the way past the sublayer, the residual.
+        """
+        mixed = (self.maps(kind).mean(1) + np.eye(len(self.axes(kind)[1]), dtype=np.float32)) / 2  # (L, N, N)
+        return np.stack(list(accumulate(mixed, lambda below, layer: layer @ below)))
+
     def alone(self, name: str) -> np.ndarray:
         """The weights of one attention, for a single sentence, (H, queries, keys)."""
         weights = self.weights[name]
@@ -93,9 +116,14 @@ class Trace:
         return [name for name in self.weights if name.startswith(start) and name.endswith(end)]
 
     def figure(self, word: str | int | None = None, **how: Any) -> Figure:
-        """All maps as a matplotlib figure, or what one word looks at; `how` as in figures.figure and figures.focus."""
-        from regard.insight import figures  # here, so that recording does not wait for matplotlib
+        """All maps as a matplotlib figure, or what one word looks at; of a picture, what was looked at in it.
 
+        `how` as in figures.figure, figures.focus and overlays.figure.
+        """
+        from regard.insight import figures, overlays  # here, so that recording does not wait for matplotlib
+
+        if word is None and self.patches is not None:
+            return overlays.figure(self, **how)
         return figures.figure(self, **how) if word is None else figures.focus(self, word, **how)
 
     def _repr_html_(self) -> str:
@@ -168,6 +196,7 @@ def to_json(trace: Trace) -> str:
         "read": trace.read,
         "target": trace.target,
         "log_probabilities": rounded(trace.log_probabilities),
+        **({"grid": trace.patches.grid, "pixels": trace.patches.pixels.tolist()} if trace.patches else {}),
         "weights": {
             name: {"shape": trace.alone(name).shape, "values": rounded(trace.alone(name))} for name in trace.weights
         },

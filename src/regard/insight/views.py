@@ -13,25 +13,24 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard import __version__
-from regard.config import DecodeConfig
-from regard.decoding.translate import decode_settings
-from regard.decoding.tree import Tree
 from regard.errors import DataError
 from regard.insight.change import switched_off, without_mask, without_positions
 from regard.insight.contract import (
     FORMAT,
+    Attending,
     Beam,
     Finding,
     Flow,
@@ -39,43 +38,38 @@ from regard.insight.contract import (
     HeadSteps,
     Kind,
     Line,
+    LineName,
     Look,
     Machine,
     Node,
     Offline,
     Option,
     Part,
+    Picture,
     Question,
     Role,
     Side,
+    Stack,
     StackName,
     Step,
-    Token,
     Training,
     Vectors,
     Word,
     pack,
 )
-from regard.insight.explain import LIMIT, Pass, evaluating, translate_and_record
+from regard.insight.image import to_address
 from regard.insight.trace import KINDS
+from regard.insight.ways import Pass, Way, way_of
+from regard.insight.ways.way import LIMIT, Stream, within
 from regard.insight.words import Word as Spelled
-from regard.insight.words import by_word, is_mark, spell, words
+from regard.insight.words import by_word, is_mark
 from regard.model.attention import Attention
-from regard.model.embedding import Embedding
 from regard.run import Run
-from regard.tokens.text import EOS, TextTokenizer
 
 NUMBERS = 10_000_000  # weights of an answer, about: what a browser still takes
 CARRIED = 400_000  # numbers of heads that an offline page carries
 OPTIONS = 12  # of a time step
 LINES = 20_000  # of metrics.jsonl in one answer
-
-PHRASEBOOK = "the embedded phrasebook"  # data.source of the demo's run
-LECTURE = (  # and sentences to begin with
-    "The animal didn't cross the street because it was too tired.",
-    "The animal didn't cross the street because it was too wide.",
-    "I am a student.",
-)
 
 # -------------------------------------------------------------------------------------------------------- answering
 
@@ -86,47 +80,33 @@ class Answer:
 
     question: Question
     run: Run
-    typed: Line
-    source: Line
+    way: Way
     seen: Pass
-    tree: Tree | None  # None without the mask
     vectors: dict[Side, tuple[Tensor, Tensor, Tensor]]  # embeddings, positions and their sums, (N, D) each
     seconds: float
 
     @property
-    def read(self) -> Line:
-        return line(self.run.target_tokenizer, self.seen.read)
-
-    @property
-    def target(self) -> Line:
-        return line(self.run.target_tokenizer, self.seen.target)
+    def source(self) -> Line:
+        return self.way.line("source", self.seen)
 
     def axes(self, kind: Kind) -> tuple[Line, Line]:
         """The lines of the rows, which look, and of the columns, which are looked at."""
-        return {
-            "encoder": (self.source, self.source),
-            "decoder": (self.target, self.read),
-            "cross": (self.target, self.source),
-        }[kind]
+        rows, columns = AXES[kind]
+        return self.way.line(rows, self.seen), self.way.line(columns, self.seen)
 
     def attention(self, kind: Kind, layer: int) -> str:
         names = self.seen.trace.named(kind)
         return names[within(layer, len(names), f"{kind} layer")]
 
 
-def ask(run: Run, question: Question) -> Answer:
-    """Change the model as the question wants, translate, and record one pass; then the model is as it was."""
+def ask(run: Run, question: Question, **decode: Any) -> Answer:
+    """Change the model as the question wants, ask it, and record one pass; then the model is as it was.
+
+    Keywords override the run's decode settings.
+    """
     began = time.perf_counter()
-    config = decode_settings(run, 1, {} if question.mask else {"beam": 1})
-    if not question.text.strip():
-        raise DataError("there is nothing to explain in an empty sentence: give some text")
-    typed = line(run.source_tokenizer, run.source_tokenizer.encode(question.text))
-    source = as_read(run, typed, question)
-    if len(source.tokens) > (most := limit(run)):
-        raise DataError(f"a sentence of {len(source.tokens)} tokens is too long to look at: give one of at most {most}")
-    check_prefix(run, question.prefix, config)
-    tree = Tree(config) if question.mask else None
-    watch = tree.note if tree else None
+    way = way_of(run)
+    question = way.settled(question)
     with ExitStack() as changes:
         for kind, layer, number in (head.split(".") for head in question.off):
             start, end = KINDS[kind]
@@ -135,75 +115,25 @@ def ask(run: Run, question: Question) -> Answer:
             changes.enter_context(without_positions(run.model))
         if not question.mask:
             changes.enter_context(without_mask(run.model))
-        ids = [token.id for token in source.tokens]
-        seen = translate_and_record(run, ids, config, cached=question.mask, prefix=question.prefix, watch=watch)
-        vectors = sums(run, seen)
-    return Answer(question, run, typed, source, seen, tree, vectors, time.perf_counter() - began)
-
-
-def as_read(run: Run, typed: Line, question: Question) -> Line:
-    """What the encoder reads: the tag, the words that are left in the order asked for, </s>."""
-    order = range(len(typed.words)) if question.order is None else question.order
-    moved = [typed.words[within(place, len(typed.words), "source word")] for place in order]
-    if not moved:
-        raise DataError("order leaves no word of the sentence: leave at least one")
-    tag = [[id] for id in run.tag(question.to or None)]
-    return joined(
-        run.source_tokenizer, [*tag, *([token.id for token in typed.tokens[w.start : w.end]] for w in moved), [EOS]]
-    )
-
-
-def line(tokenizer: TextTokenizer, ids: Sequence[int]) -> Line:
-    return joined(tokenizer, [ids[word.start : word.end] for word in words(tokenizer.pieces(ids))])
-
-
-def joined(tokenizer: TextTokenizer, groups: Iterable[Sequence[int]]) -> Line:
-    """Groups of ids as words, one after the other."""
-    tokens: list[Token] = []
-    found: list[Word] = []
-    for ids in groups:
-        pieces, start = tokenizer.pieces(ids), len(tokens)
-        tokens += [Token(id, piece, len(found)) for id, piece in zip(ids, pieces, strict=True)]
-        found.append(Word(spell(pieces), start, len(tokens), ids[0] in tokenizer.control))
-    return Line(tokens, found)
+        seen = way.ask(question, way.settings(decode if question.mask else {**decode, "beam": 1}), limit(run))
+        vectors: dict[Side, tuple[Tensor, Tensor, Tensor]] = {
+            stream.line: sums(run, seen, stream) for stream in way.streams
+        }
+    return Answer(question, run, way, seen, vectors, time.perf_counter() - began)
 
 
 def limit(run: Run) -> int:
-    """Source tokens at most: every head keeps their square, and a table of positions may end."""
-    model = run.settings.model
-    maps = model.heads * (model.layers + 2 * model.decoder_layers)
-    rows = [model.max_positions] if model.position == "learned" else []
-    return min(LIMIT, math.isqrt(NUMBERS // maps), *rows)
+    """Tokens of a line at most: every head keeps their square, and a table of positions may end."""
+    way = way_of(run)
+    maps = run.settings.model.heads * sum(each.layers for each in attending(run))
+    return min(LIMIT, math.isqrt(NUMBERS // maps), *([way.longest] if way.longest else []))
 
 
-def check_prefix(run: Run, prefix: Sequence[int], config: DecodeConfig) -> None:
-    vocabulary, never = len(run.target_tokenizer), set(run.target_tokenizer.unwritten)
-    if len(prefix) > config.max_length:
-        raise DataError(f"a prefix of {len(prefix)} tokens is too long: this run writes at most {config.max_length}")
-    for id in prefix:
-        if id >= vocabulary or id in never:
-            raise DataError(f"prefix={id} is no token that can be written: give ids of text below {vocabulary}")
-
-
-def within(number: int, count: int, what: str) -> int:
-    if not 0 <= number < count:
-        raise DataError(f"there is no {what} {number}: there are {count}, counted from 0")
-    return number
-
-
-def sums(run: Run, seen: Pass) -> dict[Side, tuple[Tensor, Tensor, Tensor]]:
-    """What enters the stacks, in its two parts: √D · E[id], and the position's row."""
-    model = run.model
-    ways: dict[Side, tuple[Embedding, nn.Module, list[int]]] = {
-        "source": (model.source_embedding, model.source_position, seen.source),
-        "read": (model.target_embedding, model.target_position, seen.read),
-    }
-    found: dict[Side, tuple[Tensor, Tensor, Tensor]] = {}
-    with evaluating(model), torch.no_grad():
-        for side, (embedding, position, ids) in ways.items():
-            x = embedding(torch.tensor([ids], device=run.device))  # (1, N, D)
-            found[side] = x[0], position(torch.zeros_like(x))[0], position(x)[0]
-    return found
+@torch.no_grad()
+def sums(run: Run, seen: Pass, stream: Stream) -> tuple[Tensor, Tensor, Tensor]:
+    """What enters a stack, in its two parts: √D · E[id], or a patch's vector, and the position's row."""
+    x, position = seen.entered[stream.position], run.model.get_submodule(stream.position)
+    return x[0], position(torch.zeros_like(x))[0], position(x)[0]
 
 
 # -------------------------------------------------------------------------------------------------------- the panels
@@ -211,30 +141,50 @@ def sums(run: Run, seen: Pass) -> dict[Side, tuple[Tensor, Tensor, Tensor]]:
 
 def machine(run: Run, live: bool = True) -> Machine:
     """What the model is, part by part."""
-    model, data = run.settings.model, run.settings.data
+    model, data, way = run.settings.model, run.settings.data, way_of(run)
     return Machine(
         format=FORMAT,
         version=__version__,
         name=run.folder.resolve().name if run.folder else "",
         live=live,
+        input=way.input,
+        verb=way.verb,
+        panels=[*way.panels],
+        changes=[*way.changes],
         parameters=run.size,
-        layers=model.layers,
-        decoder_layers=model.decoder_layers,
+        stacks=[Stack(stream.stack, depth(run, stream.stack), stream.line) for stream in way.streams],
+        kinds=attending(run),
         width=model.width,
         hidden=model.hidden,
         heads=model.heads,
         norm=model.norm,
+        norm_kind=getattr(model, "norm_kind", "layer"),
         activation=model.activation,
+        gated=getattr(model, "gated", False),
+        scaled=getattr(model, "scale_embedding", False),
         position=model.position,
         position_base=model.position_base,
-        vocabulary={"source": len(run.source_tokenizer), "target": len(run.target_tokenizer)},
+        vocabulary=way.vocabulary,
         languages=[*data.languages] if data.both_ways else [],
         limit=limit(run),
         parts=list(parts(run)),
-        examples=[*LECTURE] if data.source == PHRASEBOOK else [],
+        examples=way.examples,
     )
 
 
+def attending(run: Run) -> list[Attending]:
+    return [Attending(kind, depth(run, KINDS[kind][0].strip(".")), *AXES[kind]) for kind in way_of(run).kinds]
+
+
+def depth(run: Run, stack: str) -> int:
+    return len(getattr(run.model, stack).blocks)
+
+
+AXES: dict[Kind, tuple[LineName, Side]] = {  # that look, and that are looked at
+    "encoder": ("source", "source"),
+    "decoder": ("target", "read"),
+    "cross": ("target", "source"),
+}
 SUBLAYERS: dict[str, tuple[str, Role]] = {  # of a block: what stands around each, its name, its role
     "around_self": ("self_attention", "self"),
     "around_cross": ("cross_attention", "cross"),
@@ -244,88 +194,111 @@ SUBLAYERS: dict[str, tuple[str, Role]] = {  # of a block: what stands around eac
 
 def parts(run: Run) -> Iterator[Part]:
     """In the order in which the data meets them."""
-    model = run.model
-    known: dict[nn.Module, str] = {}
+    model, way, pre = run.model, way_of(run), run.settings.model.norm == "pre"
+    known: dict[nn.Module | nn.Parameter, str] = {}
+    counted: set[nn.Parameter] = set()  # parts may share one: each is counted where the data meets it first
 
-    def part(name: str, stack: Any, role: Role, block: int = -1) -> Part:
-        module = model.get_submodule(name)
-        first = known.setdefault(module, name)
-        count = sum(parameter.numel() for parameter in module.parameters()) if first == name else 0
-        return Part(name, stack, block, role, count, "" if first == name else first)
+    def part(name: str, stack: Any, side: StackName, role: Role, block: int = -1) -> Part:
+        found = operator.attrgetter(name)(model)  # a module, or a parameter by itself
+        first = known.setdefault(found, name)
+        learned = {found} if isinstance(found, nn.Parameter) else {*found.parameters()}
+        count = sum(parameter.numel() for parameter in learned - counted)
+        counted.update(learned)
+        return Part(name, stack, side, block, role, count, "" if first == name else first)
 
-    def stack(name: StackName) -> Iterator[Part]:
-        for number, block in enumerate(model.get_submodule(name).blocks):  # pyright: ignore[reportArgumentType]
+    def there(name: str) -> bool:
+        found = getattr(model, name, None)
+        return found is not None and not isinstance(found, nn.Identity)
+
+    for name, _, enters, _ in way.streams:
+        yield from (part(each, "input", name, role) for each, role in enters if there(each))
+        for number, block in enumerate(getattr(model, name).blocks):
             for around, (sublayer, role) in SUBLAYERS.items():
                 if hasattr(block, around):
-                    inner = part(f"{name}.blocks.{number}.{sublayer}", name, role, number)
-                    norm = part(f"{name}.blocks.{number}.{around}.norm", name, "norm", number)
-                    yield from (norm, inner) if run.settings.model.norm == "pre" else (inner, norm)
-        if run.settings.model.norm == "pre":
-            yield part(f"{name}.norm", name, "norm")
-
-    def enters(side: Literal["source", "target"]) -> Iterator[Part]:
-        yield part(f"{side}_embedding", "input", "embedding")
-        yield part(f"{side}_position", "input", "position")
-        if run.settings.model.embedding_norm:
-            yield part(f"{side}_norm", "input", "norm")
-
-    yield from enters("source")
-    yield from stack("encoder")
-    yield from enters("target")
-    yield from stack("decoder")
-    output = part("output", "output", "linear")
-    bias = 0 if model.output_bias is None else model.output_bias.numel()
-    yield replace(output, parameters=output.parameters + bias)
-    yield Part("softmax", "output", -1, "softmax", 0, "")
+                    inner = part(f"{name}.blocks.{number}.{sublayer}", name, name, role, number)
+                    norm = part(f"{name}.blocks.{number}.{around}.norm", name, name, "norm", number)
+                    yield from (norm, inner) if pre else (inner, norm)
+        if pre:
+            yield part(f"{name}.norm", name, name, "norm")
+    last = way.streams[-1].stack
+    *before, output = (part(name, "output", last, "linear") for name in way.ends)
+    yield from before
+    alone = (parameter for name, parameter in model.named_parameters(recurse=False) if name.startswith(output.name))
+    yield replace(output, parameters=output.parameters + sum(bias.numel() for bias in alone))
+    yield Part("softmax", "output", last, -1, "softmax", 0, "")
 
 
 def look(answer: Answer) -> Look:
-    trace = answer.seen.trace
+    way, seen, trace = answer.way, answer.seen, answer.seen.trace
     return Look(
         format=FORMAT,
         question=answer.question.model_dump(mode="json"),
         translation=trace.translation,
         seconds=answer.seconds,
-        typed=answer.typed,
-        source=answer.source,
-        read=answer.read,
-        target=answer.target,
+        typed=way.typed(answer.question),
+        source=way.line("source", seen),
+        read=way.line("read", seen),
+        target=way.line("target", seen),
         steps=steps(answer),
-        weights={kind: pack(trace.maps(kind)) for kind in KINDS},
-        heads=[figures for kind in get_args(Kind) for figures in head_figures(answer, kind)],
+        places=[*seen.places],
+        weights={kind: pack(trace.maps(kind)) for kind in way.kinds},
+        heads=[figures for kind in way.kinds for figures in head_figures(answer, kind)],
         beam=beam(answer),
+        picture=picture(answer),
+    )
+
+
+def picture(answer: Answer) -> Picture | None:
+    """The picture with its patches, and how attention has carried them up the layers."""
+    trace, (kind, *_) = answer.seen.trace, answer.way.kinds
+    if trace.patches is None:
+        return None
+    height, width, _ = trace.patches.pixels.shape
+    rows, columns = trace.patches.grid
+    return Picture(
+        kind=kind,
+        image=to_address(trace.patches.pixels),
+        height=height,
+        width=width,
+        rows=rows,
+        columns=columns,
+        row=trace.patches.row,
+        column=trace.patches.column,
+        rollout=pack(trace.rollout(kind)),
     )
 
 
 def steps(answer: Answer) -> list[Step]:
     """The likeliest continuations at each step, and the one that was written."""
-    tokenizer, logits = answer.run.target_tokenizer, answer.seen.logits  # (T, V)
+    logits = answer.seen.logits  # (T, V)
     probabilities = logits.softmax(-1)
     likeliest = logits.topk(min(OPTIONS, logits.size(1)), dim=1).indices
 
     def option(step: int, id: int) -> Option:
-        return Option(id, tokenizer.pieces([id])[0], logits[step, id].item(), probabilities[step, id].item())
+        [piece] = answer.way.pieces("target", [id])
+        return Option(id, piece, logits[step, id].item(), probabilities[step, id].item())
 
     return [
         Step(
             option(step, id),
-            [option(step, each) for each in likeliest[step].tolist()],
-            step < len(answer.question.prefix),
+            [option(step, each) for each in likeliest[step].tolist() if logits[step, each] > -torch.inf],
+            step < answer.seen.forced,
         )
         for step, id in enumerate(answer.seen.target)
     ]
 
 
 def beam(answer: Answer) -> Beam | None:
-    if answer.tree is None:
+    tree, found = answer.seen.tree, answer.seen.best
+    if tree is None or found is None:
         return None
-    best = set(answer.tree.way_to(answer.seen.best))
-    pieces = answer.run.target_tokenizer.pieces(node.token for node in answer.tree.nodes)
+    best = set(tree.way_to(found))
+    pieces = answer.way.pieces("target", [node.token for node in tree.nodes])
     nodes = [
         Node(node.parent, node.step, node.token, piece, node.log_probability, node.score, node.fate, index in best)
-        for index, (node, piece) in enumerate(zip(answer.tree.nodes, pieces, strict=True))
+        for index, (node, piece) in enumerate(zip(tree.nodes, pieces, strict=True))
     ]
-    return Beam(answer.tree.config.beam, answer.tree.config.length_penalty, nodes)
+    return Beam(tree.config.beam, tree.config.length_penalty, nodes)
 
 
 def head_figures(answer: Answer, kind: Kind) -> list[HeadFigures]:
@@ -362,20 +335,31 @@ def head_figures(answer: Answer, kind: Kind) -> list[HeadFigures]:
 
 
 def vectors(answer: Answer, side: Side) -> Vectors:
+    if side not in answer.vectors:
+        raise DataError(f"this run has no line {side}: it has {' and '.join(answer.vectors)}")
     return Vectors(side, *(pack(each) for each in answer.vectors[side]))
 
 
 @torch.no_grad()
+@torch.no_grad()
 def head(answer: Answer, kind: Kind, layer: int, head: int) -> HeadSteps:
-    """softmax(Q Kᵀ / √d) V of one head, step by step                       Vaswani et al. 2017, equation 1"""
+    """softmax(Q Kᵀ / √d) V of one head, step by step                       Vaswani et al. 2017, equation 1
+
+    Where attention itself is told of positions, what they add to the scores is in `scaled`.
+    """
     name = answer.attention(kind, layer)
     attention = answer.run.model.get_submodule(name)
     assert isinstance(attention, Attention)
     within(head, attention.heads, "head")
     x, memory, mask = answer.seen.given[name]
-    q, k, v = (each[0, head].float().cpu() for each in attention.project(x, memory))  # (R, d), (C, d), (C, d)
+    projected = attention.project(x, memory)
+    bias = attention.order.bias(projected[0], projected[1].size(2))
+    shares = torch.from_numpy(answer.seen.trace.weights[name]).to(x.device)  # (1, H, R, C)
+    q, k, v = (each[0, head].float().cpu() for each in projected)  # (R, d), (C, d), (C, d)
     scores = q @ k.mT  # (R, C)
-    weights = torch.from_numpy(answer.seen.trace.alone(name)[head])
+    scaled = scores * (1 / math.sqrt(q.size(-1))) + (0 if bias is None else bias[0, head].float().cpu())
+    z = attention.order.take(shares, projected[2])[0, head]
+    weights = shares[0, head]
     masked = None if mask is None or bool(mask.all()) else (~mask.expand(1, 1, *scores.shape)[0, 0]).tolist()
     return HeadSteps(
         kind,
@@ -385,17 +369,19 @@ def head(answer: Answer, kind: Kind, layer: int, head: int) -> HeadSteps:
         k=pack(k),
         v=pack(v),
         scores=pack(scores),
-        scaled=pack(scores * (1 / math.sqrt(q.size(-1)))),
+        scaled=pack(scaled),
         masked=masked,
         weights=pack(weights),
-        z=pack(weights @ v),
+        z=pack(z),
     )
 
 
 def flow(answer: Answer, stack: StackName) -> Flow:
     """The vectors that enter a stack, and those after each of its sublayers, residual and norm included."""
-    side = {"encoder": "source", "decoder": "target"}[stack]
-    entered = [name for name in (f"{side}_position", f"{side}_norm") if name in answer.seen.states][-1]
+    stream = next((each for each in answer.way.streams if each.stack == stack), None)
+    if stream is None:
+        raise DataError(f"this run has no {stack}: it has {' and '.join(each.stack for each in answer.way.streams)}")
+    entered = [name for name, _ in stream.enters if name in answer.seen.states][-1]
     states = {entered: answer.seen.states[entered]}
     for name, state in answer.seen.states.items():
         block, _, around = name.rpartition(".")
@@ -449,18 +435,18 @@ def offline(answer: Answer) -> Offline:
     return Offline(
         machine=machine(answer.run, live=False),
         look=look(answer),
-        vectors=[vectors(answer, side) for side in get_args(Side)],
+        vectors=[vectors(answer, side) for side in answer.vectors],
         heads=list(carried(answer)),
-        flows=[flow(answer, stack) for stack in get_args(StackName)],
+        flows=[flow(answer, stream.stack) for stream in answer.way.streams],
         training=training(answer.run.folder),
     )
 
 
 def carried(answer: Answer) -> Iterator[HeadSteps]:
-    model, room = answer.run.settings.model, CARRIED
-    for layer in range(max(model.layers, model.decoder_layers)):
-        kinds: list[Kind] = [kind for kind in get_args(Kind) if layer < len(answer.seen.trace.named(kind))]
-        found = [head(answer, kind, layer, number) for kind in kinds for number in range(model.heads)]
+    room, kinds = CARRIED, attending(answer.run)
+    for layer in range(max(each.layers for each in kinds)):
+        here: list[Kind] = [each.kind for each in kinds if layer < each.layers]
+        found = [head(answer, kind, layer, n) for kind in here for n in range(answer.run.settings.model.heads)]
         arrays = (each for one in found for each in (one.q, one.k, one.v, one.scores, one.scaled, one.weights, one.z))
         room -= sum(math.prod(array.shape) for array in arrays)
         if room < 0:

@@ -9,8 +9,16 @@ export interface Chosen {
   step: number // time step of writing: token of the target
 }
 
+export const LONGEST = 8000 // letters of a picture that an address still holds
 export const KINDS: Kind[] = ['encoder', 'decoder', 'cross']
-export const PLAIN: Omit<Question, 'text' | 'to'> = { prefix: [], off: [], order: null, mask: true, positions: true }
+export const PLAIN: Omit<Question, 'text' | 'to'> = {
+  prefix: [],
+  off: [],
+  order: null,
+  mask: true,
+  positions: true,
+  picture: '',
+}
 export const FIRST: Chosen = { kind: 'encoder', layer: 0, head: 0, source: 0, step: 0 }
 
 /** A view as the fragment of an address; what is as usual is left out. */
@@ -22,16 +30,18 @@ export function toAddress(question: Question, chosen: Chosen): string {
   if (question.order) parts.set('order', question.order.join('.'))
   if (!question.mask) parts.set('mask', 'off')
   if (!question.positions) parts.set('positions', 'off')
+  if (question.picture && question.picture.length <= LONGEST) parts.set('picture', question.picture)
   for (const [key, value] of Object.entries(chosen))
     if (value !== FIRST[key as keyof Chosen]) parts.set(key, String(value))
   return parts.toString()
 }
 
-/** The way back. Whatever someone typed there, the result is a question and a choice; null where there is no text. */
+/** The way back. Whatever someone typed there, the result is a question and a choice; null where nothing is asked. */
 export function fromAddress(fragment: string): { question: Question; chosen: Chosen } | null {
   const parts = new URLSearchParams(fragment.replace(/^#/, ''))
-  const text = parts.get('text')
-  if (!text) return null
+  const text = parts.get('text') ?? ''
+  const picture = parts.get('picture') ?? ''
+  if (!text && !picture) return null
   const number = (key: keyof Chosen) => whole(parts.get(key)) ?? (FIRST[key] as number)
   const kind = parts.get('kind') as Kind
   return {
@@ -43,6 +53,7 @@ export function fromAddress(fragment: string): { question: Question; chosen: Cho
       order: parts.has('order') ? numbers(parts.get('order')) : null,
       mask: parts.get('mask') !== 'off',
       positions: parts.get('positions') !== 'off',
+      picture: picture.startsWith('data:image/') ? picture : '',
     },
     chosen: {
       kind: KINDS.includes(kind) ? kind : FIRST.kind,

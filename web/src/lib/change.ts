@@ -124,6 +124,6 @@ function tags(look: Look): number {
 
 /** What makes a question this one. */
 export function keyOf(question: Question): string {
-  const { text, to, prefix, off, order, mask, positions } = question
-  return JSON.stringify([text, to, prefix, off, order, mask, positions])
+  const { text, to, prefix, off, order, mask, positions, picture } = question
+  return JSON.stringify([text, to, prefix, off, order, mask, positions, picture])
 }

@@ -1,13 +1,5 @@
 import type { Finding, HeadFigures, Kind, Line, Word } from '../types'
 import { Grid } from './grid'
-import type { Pointed } from './view.svelte'
-
-/** Which lines of tokens the rows and the columns of a kind of attention are. */
-export const LINES: Record<Kind, { rows: Pointed['line']; columns: Pointed['line'] }> = {
-  encoder: { rows: 'source', columns: 'source' },
-  decoder: { rows: 'target', columns: 'read' },
-  cross: { rows: 'target', columns: 'source' },
-}
 
 /** Square roots of shares: by them a map is shaded, so that even a small share leaves a trace on the paper. */
 export function rooted(grid: Grid): Grid {
@@ -56,7 +48,7 @@ export const FIGURES: { figure: Figure; name: string; cross?: string; unit?: str
   { figure: 'previous', name: 'on the previous', cross: 'on the place before', says: 'share of its looks' },
   { figure: 'next', name: 'on the next', cross: 'on the place after', says: 'share of its looks' },
   { figure: 'punctuation', name: 'on punctuation', says: 'share of its looks' },
-  { figure: 'ends', name: 'on the ends', says: 'share of its looks: <s>, </s> and the language tag' },
+  { figure: 'ends', name: 'on the ends', says: 'share of its looks: <s>, </s> and what else we put in' },
 ]
 
 /** What heads can be ranked by. */

@@ -1,5 +1,4 @@
-import type { Machine, Part } from '../types'
-import { sideOf } from './parts'
+import type { Machine, Part, StackName } from '../types'
 
 /** The drawing of the machine, in pixels from the top left corner: Vaswani et al. 2017, figure 1. */
 export interface Sketch {
@@ -10,7 +9,7 @@ export interface Sketch {
   layers: Layer[]
   wires: Wire[]
   sums: { x: number; y: number }[] // ⊕, where a residual is added outside a norm
-  memory: { x: number; y: number } // where the memory leaves the encoder
+  memory: { x: number; y: number } | null // where the memory leaves the encoder, if another stack reads it
 }
 
 interface Place {
@@ -26,7 +25,7 @@ export interface Box extends Place {
 
 /** The frame of a layer; one that is not open is a bar without boxes. */
 export interface Layer extends Place {
-  stack: 'encoder' | 'decoder'
+  stack: StackName
   block: number
   open: boolean
   first: string // its first sublayer
@@ -41,6 +40,8 @@ export interface Wire {
 
 const HEIGHT: Record<Part['role'], number> = {
   embedding: 30,
+  types: 26,
+  summary: 26,
   position: 26,
   self: 38,
   cross: 38,
@@ -54,24 +55,25 @@ const EDGE = 12 // of a frame, above and below
 const NAME = 18 // a layer’s name, in its frame
 const BAR = 28 // a layer that is not open
 const SUM = 14
+const WIDEST = 380 // of a stack that stands alone
 
 /** Draw from the bottom to the top, as the data flows: heights are counted upwards until `turned`. */
-export function sketch(
-  machine: Machine,
-  width: number,
-  open: (stack: 'encoder' | 'decoder', block: number) => boolean,
-): Sketch {
+export function sketch(machine: Machine, width: number, open: (stack: StackName, block: number) => boolean): Sketch {
   const between = Math.max(34, Math.min(90, width * 0.13))
-  const column = (width - between) / 2
-  const encoder = new Column(machine, 'encoder', 0, column, open)
-  const decoder = new Column(machine, 'decoder', column + between, column, open)
+  const several = machine.stacks.length > 1
+  const column = several ? (width - between) / 2 : Math.min(width, WIDEST)
+  const left = several ? 0 : (width - column) / 2
+  const columns = machine.stacks.map(
+    ({ name }, at) => new Column(machine, name, left + at * (column + between), column, open),
+  )
+  const [first, last] = [columns[0], columns.at(-1)!]
   const middle = column + between / 2
-  const memory = decoder.readers.map(({ name, x, y }): Line => {
-    const top = encoder.y + EDGE
+  const memory = last.readers.map(({ name, x, y }): Line => {
+    const top = first.y + EDGE
     return {
       points: [
-        [encoder.centre, encoder.y],
-        [encoder.centre, top],
+        [first.centre, first.y],
+        [first.centre, top],
         [middle, top],
         [middle, y],
         [x, y],
@@ -80,22 +82,22 @@ export function sketch(
       to: name,
     }
   })
-  const height = Math.max(encoder.y + 2 * EDGE, decoder.y)
+  const height = Math.max(first.y + 2 * EDGE, last.y)
   const turned = <T extends Place>(place: T): T => ({ ...place, y: height - place.y - place.height })
   return {
     width,
     height,
     column,
-    boxes: [...encoder.boxes, ...decoder.boxes].map(turned),
-    layers: [...encoder.layers, ...decoder.layers].map(turned),
-    wires: [...encoder.lines, ...decoder.lines, ...memory].map(({ points, kind, to, tip = true }) => ({
+    boxes: columns.flatMap((each) => each.boxes).map(turned),
+    layers: columns.flatMap((each) => each.layers).map(turned),
+    wires: [...columns.flatMap((each) => each.lines), ...memory].map(({ points, kind, to, tip = true }) => ({
       path: 'M' + points.map(([x, y]) => `${round(x)},${round(height - y)}`).join('L'),
       kind,
       to,
       tip,
     })),
-    memory: { x: encoder.centre, y: height - encoder.y - EDGE },
-    sums: [...encoder.sums, ...decoder.sums].map(({ x, y }) => ({ x, y: height - y })),
+    memory: memory.length ? { x: first.centre, y: height - first.y - EDGE } : null,
+    sums: columns.flatMap((each) => each.sums).map(({ x, y }) => ({ x, y: height - y })),
   }
 }
 
@@ -119,14 +121,14 @@ class Column {
 
   constructor(
     private readonly machine: Machine,
-    private readonly side: 'encoder' | 'decoder',
+    private readonly side: StackName,
     private readonly x: number,
     private readonly width: number,
-    open: (stack: 'encoder' | 'decoder', block: number) => boolean,
+    open: (stack: StackName, block: number) => boolean,
   ) {
     this.centre = x + width / 2
     this.inset = width < 180 ? 15 : 26
-    const parts = machine.parts.filter((part) => sideOf(part) === side)
+    const parts = machine.parts.filter((part) => part.side === side)
     for (let at = 0; at < parts.length;) {
       const { block } = parts[at]
       if (block < 0) {
@@ -139,7 +141,7 @@ class Column {
       this.layer(inside, open(side, block))
       at += inside.length
     }
-    if (side === 'decoder') this.arrow('', GAP)
+    if (parts.some((part) => part.stack === 'output')) this.arrow('', GAP)
   }
 
   private layer(parts: Part[], open: boolean): void {

@@ -1,5 +1,4 @@
 import type { HeadSteps, Kind } from '../types'
-import type { Pointed } from './view.svelte'
 import { Grid } from './grid'
 import { percent, shown } from './words'
 
@@ -108,12 +107,4 @@ export function largest(...many: ArrayLike<number>[]): number {
 export function usual(...many: Float32Array[]): number {
   const sizes = many.flatMap((numbers) => Array.from(numbers, Math.abs)).sort((one, other) => one - other)
   return sizes[Math.floor(0.97 * (sizes.length - 1))] || 1
-}
-
-/** On which lines the rows and the columns of a kind of attention stand. */
-export function lines(kind: Kind): { rows: Pointed['line']; columns: Pointed['line'] } {
-  return {
-    rows: kind === 'encoder' ? 'source' : 'target',
-    columns: kind === 'decoder' ? 'read' : 'source',
-  }
 }

@@ -1,11 +1,11 @@
-import type { HeadFigures, Kind, Line, Look, Machine, Question } from '../types'
+import type { Attending, HeadFigures, Kind, Line, LineName, Look, Machine, Question } from '../types'
 import { FIRST, PLAIN, fromAddress, toAddress, type Chosen } from './address'
 import { whoAnswers, type Answers } from './ask'
 import { Grid } from './grid'
 
 /** A token that the pointer is over, on one of the three lines. */
 export interface Pointed {
-  line: 'source' | 'read' | 'target'
+  line: LineName
   token: number
 }
 
@@ -19,10 +19,9 @@ export class View {
   pointed = $state.raw<Pointed | null>(null)
 
   /** The weights of the sentence, unpacked: encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S). */
-  readonly weights: Record<Kind, Grid> | null = $derived.by(() => {
-    if (!this.look) return null
-    const { encoder, decoder, cross } = this.look.weights
-    return { encoder: Grid.unpack(encoder), decoder: Grid.unpack(decoder), cross: Grid.unpack(cross) }
+  readonly weights: Partial<Record<Kind, Grid>> = $derived.by(() => {
+    const packed = Object.entries(this.look?.weights ?? {})
+    return Object.fromEntries(packed.map(([kind, weights]) => [kind, Grid.unpack(weights)]))
   })
 
   readonly answers: Answers
@@ -40,16 +39,24 @@ export class View {
     try {
       this.machine = await this.answers.machine()
       const asked = fromAddress(location.hash)
-      const text = this.kept ?? asked?.question ?? this.plain(this.machine.examples[0] ?? '')
-      if (text.text) await this.ask(text, asked?.chosen)
+      const [example = ''] = this.machine.examples
+      const text =
+        this.kept ??
+        asked?.question ??
+        (this.machine.input === 'picture' ? this.plain('', '', example) : this.plain(example))
+      if (text.text || text.picture) await this.ask(text, asked?.chosen)
     } catch (error) {
       this.error = (error as Error).message
     }
   }
 
   /** A question without any change to the model. */
-  plain(text: string, to: string = this.look?.question.to ?? this.machine?.languages.at(-1) ?? ''): Question {
-    return { text, to, ...PLAIN }
+  plain(
+    text: string,
+    to: string = this.look?.question.to ?? this.machine?.languages.at(-1) ?? '',
+    picture: string = this.look?.question.picture ?? '',
+  ): Question {
+    return { text, to, ...PLAIN, picture }
   }
 
   /** Ask, and show the answer; an answer that has been overtaken by a later question is not shown. */
@@ -60,9 +67,10 @@ export class View {
     try {
       const look = await this.answers.look(question)
       if (number !== this.newest) return
+      const first = !this.look
       this.look = look
       this.pointed = null
-      this.choose(chosen)
+      this.choose(first && chosen.step === 0 ? { ...chosen, step: firstStep(look) } : chosen)
     } catch (error) {
       if (number === this.newest) this.error = (error as Error).message
     } finally {
@@ -74,6 +82,7 @@ export class View {
   choose(some: Partial<Chosen>): void {
     const chosen = { ...this.chosen, ...some }
     if (this.machine && this.look) {
+      if (!this.machine.kinds.some(({ kind }) => kind === chosen.kind)) chosen.kind = this.machine.kinds[0].kind
       chosen.layer = within(chosen.layer, this.layers(chosen.kind))
       chosen.head = within(chosen.head, this.machine.heads)
       chosen.source = within(chosen.source, this.look.source.tokens.length)
@@ -83,31 +92,55 @@ export class View {
     if (this.look) remember(toAddress(this.look.question, chosen))
   }
 
+  /** A kind of attention, as the machine has it. */
+  attending(kind: Kind): Attending {
+    return this.machine!.kinds.find((each) => each.kind === kind) ?? this.machine!.kinds[0]
+  }
+
   layers(kind: Kind): number {
-    return kind === 'encoder' ? this.machine!.layers : this.machine!.decoder_layers
+    return this.attending(kind).layers
   }
 
   /** The lines of an attention map: who looks, and who is looked at. */
   rows(kind: Kind): Line {
-    return kind === 'encoder' ? this.look!.source : this.look!.target
+    return this.look![this.attending(kind).rows]
   }
 
   columns(kind: Kind): Line {
-    return kind === 'decoder' ? this.look!.read : this.look!.source
+    return this.look![this.attending(kind).columns]
   }
 
   /** The chosen row of a kind of attention: the chosen word, or the chosen time step. */
   row(kind: Kind = this.chosen.kind): number {
-    return kind === 'encoder' ? this.chosen.source : this.chosen.step
+    return this.on(this.attending(kind).rows)
+  }
+
+  /** The chosen token of a line. */
+  on(line: LineName): number {
+    return line === 'source' ? this.chosen.source : this.chosen.step
   }
 
   chooseRow(kind: Kind, row: number): void {
-    this.choose(kind === 'encoder' ? { kind, source: row } : { kind, step: row })
+    this.chooseOn(this.attending(kind).rows, row, { kind })
+  }
+
+  chooseOn(line: LineName, token: number, more: Partial<Chosen> = {}): void {
+    this.choose({ ...more, ...(line === 'source' ? { source: token } : { step: token }) })
   }
 
   figures(kind: Kind, layer: number, head: number): HeadFigures | undefined {
     return this.look?.heads.find((each) => each.kind === kind && each.layer === layer && each.head === head)
   }
+}
+
+/** The time step to begin with: the first that the model chose itself; of a picture that was painted, none of its. */
+function firstStep(look: Look): number {
+  return look.picture
+    ? 0
+    : Math.max(
+        0,
+        look.steps.findIndex(({ forced }) => !forced),
+      )
 }
 
 /** Put a view into the address. A browser may refuse when it is done too often at once; the next one will do. */

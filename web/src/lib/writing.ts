@@ -62,7 +62,7 @@ export function verdict(step: Step, beam: boolean): string {
   const same = likeliest.id === step.chosen.id
   const word = spelled(step.chosen.piece)
   if (step.forced)
-    return same ? `${argmax}: the word that was given, too.` : `${argmax}, but “${word}” was forced in its place.`
+    return same ? `${argmax}: the word that was given, too.` : `${argmax}, but “${word}” was given in its place.`
   if (same) return `${argmax}: it is written.`
   return beam
     ? `${argmax}, but the beam wrote “${word}”: with what follows, the whole scores higher.`
