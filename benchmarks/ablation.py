@@ -25,7 +25,8 @@ import regard
 from regard.config import Settings, override, read_recipe, validate
 from regard.training import checkpoint
 from regard.training.deadline import Deadline, seconds_in
-from regard.training.train import read_corpus, train_pairs_into
+from regard.training.tasks.translation import read_corpus
+from regard.training.train import train_pairs_into
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"

@@ -35,12 +35,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.config import TrainConfig, TranslatorConfig
-from regard.data.batch import Batch, Example, collate, grouped
+from regard.data.batch import Example, PairBatch, collate, grouped
 from regard.data.corpus import read_pairs
 from regard.model.translator import Translator
 from regard.precision import choose
 from regard.tokens.text import EOS, TextTokenizer
 from regard.training.learner import Learner
+from regard.training.objective import Translating
 
 DATA = Path(os.environ.get("REGARD_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LENGTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -55,10 +56,12 @@ def tiny(vocabulary: int = VOCABULARY) -> Learner:
     sizes = {"layers": 4, "width": 128, "hidden": 256, "heads": 4}
     vocabularies = {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary}
     model = Translator(TranslatorConfig.model_validate(sizes | vocabularies))
-    return Learner(model, TrainConfig(), choose("float32", torch.device("cpu"), sizes["width"]))
+    return Learner(
+        model, TrainConfig(), choose("float32", torch.device("cpu"), sizes["width"]), Translating(TrainConfig())
+    )
 
 
-def seconds_of(learner: Learner, batch: Batch) -> float:
+def seconds_of(learner: Learner, batch: PairBatch) -> float:
     """What a step on a batch takes."""
     began = time.perf_counter()
     learner.step([batch], rate=1e-4)

@@ -57,14 +57,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regard import precision
 from regard.config import TrainConfig, TranslatorConfig
-from regard.data.batch import Batch, Example, collate, grouped
+from regard.data.batch import Example, PairBatch, collate, grouped
 from regard.data.corpus import read_pairs
 from regard.memory import keep_pages
 from regard.model.position import sinusoids
 from regard.model.translator import Translator
 from regard.tokens.text import EOS, TextTokenizer
 from regard.training.learner import Learner
-from regard.training.objective import translation
+from regard.training.objective import Translating, translation
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))  # where our parameters have the names that others give them
@@ -96,11 +96,11 @@ class Side(nn.Module):
 
     norm = "post"  # of the model whose parameters it takes
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PairBatch) -> Tensor:
         logits = F.linear(self.states(batch)[batch.wanted], self.table)  # (N, V)
         return F.cross_entropy(logits, batch.labels[batch.wanted], label_smoothing=SMOOTHING)
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PairBatch) -> Tensor:
         """What the decoder's last layer gives for every target position, (B, T, D)."""
         raise NotImplementedError
 
@@ -112,7 +112,7 @@ class Regard(Side):
         super().__init__()
         self.model = ours
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: PairBatch) -> Tensor:
         loss = translation(self.model, batch, SMOOTHING)
         return loss.total / loss.tokens
 
@@ -130,7 +130,7 @@ class Marian(Side):
         self.model = whole.model  # without the head, whose bias is 0, so that only wanted positions are projected
         self.table = whole.model.get_parameter("shared.weight")
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PairBatch) -> Tensor:
         found = self.model(batch.source, batch.readable.long(), decoder_input_ids=batch.target, use_cache=False)
         return found.last_hidden_state
 
@@ -173,7 +173,7 @@ class TorchTransformer(Embedded):
             elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
                 module.dropout.p = 0.0
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PairBatch) -> Tensor:
         hidden = torch.zeros(batch.readable.shape).masked_fill_(~batch.readable, -torch.inf)  # as it would make itself
         length = batch.target.size(1)
         return self.model(
@@ -220,7 +220,7 @@ class Eole(Embedded):
             for layer in stack.transformer_layers:
                 layer.mlp.dropout_1.p = 0.0  # by default it drops hidden features as well
 
-    def states(self, batch: Batch) -> Tensor:
+    def states(self, batch: PairBatch) -> Tensor:
         unreadable = ~batch.readable.unsqueeze(1)  # (B, 1, S)
         memory, _ = self.encoder(self.embed(batch.source), pad_mask=unreadable)
         unwanted = torch.zeros_like(batch.wanted).unsqueeze(1)  # (B, 1, T): padding at the end needs no mask
@@ -261,7 +261,7 @@ def installed(name: str) -> bool:
 # What a step computes.
 
 
-def step_flops(config: TranslatorConfig, batch: Batch) -> int:
+def step_flops(config: TranslatorConfig, batch: PairBatch) -> int:
     """Operations of a training step's matmuls, by the formula that the docstring above describes."""
     (rows, s), t = batch.source.shape, batch.target.size(1)
     width, matrix, feed = config.width, config.width**2, 2 * config.width * config.hidden
@@ -272,7 +272,7 @@ def step_flops(config: TranslatorConfig, batch: Batch) -> int:
     return 3 * forward
 
 
-def counted_flops(side: Side, batch: Batch) -> int:
+def counted_flops(side: Side, batch: PairBatch) -> int:
     """The same as torch sees it, with attention multiplied out, since it has no formula for the CPU's fused kernel."""
 
     def addmm(_: torch.Size, a: torch.Size, b: torch.Size, **__: Any) -> int:
@@ -285,7 +285,7 @@ def counted_flops(side: Side, batch: Batch) -> int:
     return counter.get_total_flops()
 
 
-def check(sides: dict[str, Side], config: TranslatorConfig, batch: Batch) -> dict[str, float]:
+def check(sides: dict[str, Side], config: TranslatorConfig, batch: PairBatch) -> dict[str, float]:
     """That every side computes what regard computes; for each, torch's count of its operations over the formula's."""
     shares = {}
     for name, side in sides.items():
@@ -299,15 +299,17 @@ def check(sides: dict[str, Side], config: TranslatorConfig, batch: Batch) -> dic
 # Taking turns.
 
 
-def trainer(side: Side) -> Callable[[Batch], object]:
+def trainer(side: Side) -> Callable[[PairBatch], object]:
     """A step of this side, as a training loop takes it; ours is the one that `regard train` takes."""
     if isinstance(side, Regard):
         settings = TrainConfig(label_smoothing=SMOOTHING, clip=CLIP, optimizer="adamw")
-        learner = Learner(side.model, settings, precision.choose("float32", torch.device("cpu"), 1))
+        learner = Learner(
+            side.model, settings, precision.choose("float32", torch.device("cpu"), 1), Translating(settings)
+        )
         return lambda batch: learner.step([batch], rate=1e-4)
     optimizer = torch.optim.AdamW(side.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, weight_decay=0, fused=True)
 
-    def step(batch: Batch) -> None:
+    def step(batch: PairBatch) -> None:
         side.loss(batch).backward()
         nn.utils.clip_grad_norm_(side.parameters(), CLIP)
         optimizer.step()
@@ -345,7 +347,7 @@ class Row(NamedTuple):
     counted: float  # operations by torch's count over operations by the formula
 
 
-def measure(size: str, names: Sequence[str], batches: Sequence[Batch], vocabulary: int) -> tuple[list[Row], float]:
+def measure(size: str, names: Sequence[str], batches: Sequence[PairBatch], vocabulary: int) -> tuple[list[Row], float]:
     """A row for each side, and the peak in GFLOP/s."""
     settings = {"source_vocabulary": vocabulary, "target_vocabulary": vocabulary, "dropout": DROPOUT, **SIZES[size]}
     config = TranslatorConfig.model_validate(settings)
@@ -388,7 +390,7 @@ def read_examples(folder: Path) -> tuple[list[Example], int]:
     return [example for example in examples if example.size <= LONGEST], len(tokenizer)
 
 
-def random_batches(examples: Sequence[Example], count: int, seed: int = 1) -> list[Batch]:
+def random_batches(examples: Sequence[Example], count: int, seed: int = 1) -> list[PairBatch]:
     """So many of an epoch's batches, and again from the first if there are not as many."""
     draw = random.Random(seed)
     groups = grouped(examples, BUDGET, draw.sample(range(len(examples)), len(examples)))

@@ -26,6 +26,16 @@ def one_thread_and_seed():
 
 
 @pytest.fixture(scope="session")
+def bfloat16_works() -> bool:
+    """Some machines say that they have instructions for it, and end the process that uses them."""
+    import torch
+
+    from regard.precision import TRIAL, may_gain, tried
+
+    return not may_gain(torch.cpu.get_capabilities()) or not isinstance(tried(32, TRIAL, patience=60), str)
+
+
+@pytest.fixture(scope="session")
 def multi30k() -> Path:
     """The folder of the real English–German–French captions."""
     folder = DATA / "multi30k"
@@ -61,4 +71,48 @@ def counting(tmp_path_factory) -> Path:
     torch.set_num_threads(1)  # it may be made before the fixture above has its turn
     folder = tmp_path_factory.mktemp("runs") / "counting"
     train_pairs_into(folder, settings(), pairs(600, seed=1), pairs(20, seed=2), on="cpu")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rhymes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has learned to write numbers in their order. Trained anew for each process."""
+    import torch
+
+    from regard.training.train import train_into
+    from rhymes import prose, settings
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("runs") / "rhymes"
+    train_into(folder, settings(), prose(), on="cpu")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Runs that tell stripes and moods apart, and one that paints flags. Trained anew for each process."""
+    import torch
+
+    import stripes
+    from regard.training.train import train_into
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("runs")
+    train_into(folder / "stripes", stripes.stripe_settings(), stripes.parts(stripes.stripes), on="cpu")
+    train_into(folder / "moods", stripes.mood_settings(), stripes.parts(stripes.moods), on="cpu")
+    train_into(folder / "flags", stripes.flag_settings(), stripes.parts(stripes.flags), on="cpu")
+    return {name: folder / name for name in ("stripes", "moods", "flags")}
+
+
+@pytest.fixture(scope="session")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has learned to fill in numbers that are missing in their order. Trained anew for each process."""
+    import torch
+
+    from gaps import prose, settings
+    from regard.training.train import train_into
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("runs") / "gaps"
+    train_into(folder, settings(), prose(), on="cpu")
     return folder

@@ -34,7 +34,7 @@ def random_run(tokenizers: tuple[TextTokenizer, TextTokenizer], folder: Path, se
     network = build(chosen.model).eval()
     for parameter in network.parameters():
         parameter.data += torch.randn_like(parameter) * 0.3
-    run = Run(chosen, source, target, network)
+    run = Run(chosen, network, {"source": source, "target": target})
     run.save(folder)
     return run
 

@@ -34,6 +34,14 @@ app = typer.Typer(
 )
 
 
+DEMOS = {  # the module that shows a family, and the folder it leaves
+    "translator": ("regard.showcase", "runs/demo"),
+    "gpt": ("regard.demos.gpt", "runs/demo-gpt"),
+    "vit": ("regard.demos.vit", "runs/demo-vit"),
+    "dalle": ("regard.demos.dalle", "runs/demo-dalle"),
+}
+
+
 class Device(StrEnum):
     auto, cpu, cuda, mps = "auto", "cpu", "cuda", "mps"
 
@@ -51,6 +59,7 @@ Beam = Annotated[
 Beside = Annotated[
     list[Path] | None, typer.Option("--with", metavar="RUN2", help="Another run, to decide together with; repeatable.")
 ]
+RULE = "─" * 40  # between two texts
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
@@ -71,14 +80,22 @@ def regard(
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="The folder for the run and its pictures.")] = Path("runs/demo"),
+    what: Annotated[
+        str, typer.Argument(metavar=f"[{'|'.join(DEMOS)}]", help="The family to show; the Transformer itself if none.")
+    ] = "translator",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The folder for the run and its pictures. [runs/demo, runs/demo-gpt …]")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed is another run.")] = 1,
     device: OnDevice = Device.auto,
 ) -> None:
-    """The whole tour: train on the embedded phrasebook, score, translate, and show what it looks at."""
-    import regard
+    """The whole tour, with nothing but this package: train, score, use, and show what it looks at."""
+    from importlib import import_module
 
-    regard.demo(out, seed=seed, on=device)
+    if what not in DEMOS:
+        raise typer.BadParameter(f"there is no demo of {what}: choose {', '.join(DEMOS)}.")
+    module, folder = DEMOS[what]
+    import_module(module).demo(out or Path(folder), seed=seed, on=device)
 
 
 @app.command()
@@ -99,6 +116,23 @@ def train(
     valid_target: Annotated[
         Path | None, typer.Option("--valid-target", help="without them a part is set aside.")
     ] = None,
+    text: Annotated[
+        list[Path] | None, typer.Option("--text", help="Plain text to learn to write (.gz, .xz too); repeatable.")
+    ] = None,
+    valid_text: Annotated[
+        list[Path] | None, typer.Option("--valid-text", help="The same for validation; without it the last tenth is.")
+    ] = None,
+    labelled: Annotated[
+        Path | None, typer.Option("--labelled", help="Texts to tell apart: text, tab, label on each line.")
+    ] = None,
+    valid_labelled: Annotated[Path | None, typer.Option("--valid-labelled", help="The same for validation.")] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(
+            "--pictures", help="A folder of a folder for each class, a .tsv of paths and captions, .npz, IDX."
+        ),
+    ] = None,
+    valid_pictures: Annotated[Path | None, typer.Option("--valid-pictures", help="The same for validation.")] = None,
     languages: Annotated[
         str | None, typer.Option("--languages", help="Names of the two languages, such as en,de.")
     ] = None,
@@ -111,9 +145,10 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run that is in --out.")] = False,
     device: OnDevice = Device.auto,
 ) -> None:
-    """Train a run from raw text:  regard train --source a.en --target a.de --out runs/en-de"""
+    """Train a run from raw files:  regard train --source a.en --target a.de --out runs/en-de"""
     import regard
     from regard.config import Settings, override, read_recipe, validate
+    from regard.training.inherit import like_its_parent
 
     is_recipe = recipe is not None and recipe.suffix in (".toml", ".json")
     given: dict[str, Any] = read_recipe(recipe) if is_recipe and recipe else {}
@@ -124,13 +159,17 @@ def train(
     elif bool(source) != bool(target):
         raise typer.BadParameter("--source and --target go together.")
     named = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
+    named |= {"labelled": labelled, "valid_labelled": valid_labelled}
+    named |= {"pictures": pictures, "valid_pictures": valid_pictures}
     data: dict[str, Any] = {key: str(value) for key, value in named.items() if value is not None}
+    listed = {"text": text, "valid_text": valid_text}
+    data |= {key: [str(path) for path in paths] for key, paths in listed.items() if paths}
     data |= {"languages": languages.split(",")} if languages else {}
     data |= {"both_ways": True} if both_ways else {}
     if isinstance(section := given.setdefault("data", {}), dict):  # and if it is not, validation says so
         section.update(data)
     given = override(given, assignments or [])
-    settings = validate(Settings, given, str(recipe)) if is_recipe else given
+    settings = validate(Settings, like_its_parent(given), str(recipe)) if is_recipe else given
     run = regard.train(settings, out, time=time, on=device, resume=resume, overwrite=overwrite)
     typer.echo(run.folder)
 
@@ -289,10 +328,19 @@ def translate(
 def evaluate(
     run: RunFolder,
     pairs: Annotated[
-        Path | None, typer.Argument(metavar="PAIRS.tsv", help="Tab-separated pairs; or give two files:")
+        Path | None,
+        typer.Argument(metavar="FILE", help="Tab-separated pairs; or labelled texts, or pictures, for a run of such."),
     ] = None,
-    source: Annotated[Path | None, typer.Option("--source", help="Sentences to translate, one a line.")] = None,
-    target: Annotated[Path | None, typer.Option("--target", help="Their reference translations.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--source", help="Or two files: sentences to translate, one a line,")
+    ] = None,
+    target: Annotated[Path | None, typer.Option("--target", help="and their reference translations.")] = None,
+    text: Annotated[
+        list[Path] | None, typer.Option("--text", help="Plain text to foretell, for a run that writes; repeatable.")
+    ] = None,
+    stride: Annotated[
+        int | None, typer.Option("--stride", min=1, help="With --text: tokens between windows. [half of one]")
+    ] = None,
     to: To = None,
     beside: Beside = None,
     compare: Annotated[
@@ -305,11 +353,22 @@ def evaluate(
     """Score a run on held-out files:  regard evaluate runs/en-de --source test.en --target test.de"""
     import regard
 
+    if text:
+        if pairs or source or target:
+            raise typer.BadParameter("--text is for a run that writes, and pairs are for one that translates.")
+        foretold = regard.evaluate_text(regard.load(run, on=device), text, stride)
+        typer.echo(json.dumps(asdict(foretold)) if as_json else str(foretold))
+        return
     if pairs is not None and (source or target):
         raise typer.BadParameter(f"{pairs} already holds pairs: leave out --source and --target.")
+    judges = {"classify": regard.evaluate_classes, "paint": regard.evaluate_pictures}
+    if pairs is not None and (loaded := regard.load(run, on=device)).task in judges:
+        found = judges[loaded.task](loaded, pairs)
+        typer.echo(json.dumps(asdict(found), ensure_ascii=False) if as_json else str(found))
+        return
     source = pairs or source
     if source is None or (target is None and pairs is None):
-        raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs.")
+        raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs, or --text.")
     loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])
     other = regard.load(compare, on=device) if compare else None
     result = regard.evaluate(loaded, source, target, to, other, **({"beam": beam} if beam else {}))
@@ -317,9 +376,152 @@ def evaluate(
 
 
 @app.command()
+def generate(
+    run: RunFolder,
+    caption: Annotated[
+        str | None, typer.Argument(metavar="CAPTION", help="What to paint, or, as --prompt, to write on from.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to put the picture, or all of them side by side (.png).")
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", help="What the text goes on from. Without it, what stands on stdin.")
+    ] = None,
+    tokens: Annotated[int, typer.Option("--tokens", min=1, help="How many to write, at most.")] = 200,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many texts or pictures.")] = 1,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", help="Below 1 keeps to the likely, above 1 strays. [run's own: 1]")
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option("--top-k", min=0, help="Draw from so many of the likeliest tokens. [all]")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="Draw from the likeliest that make up so much. [1]")
+    ] = None,
+    min_p: Annotated[
+        float | None, typer.Option("--min-p", help="Draw what is so likely beside the likeliest. [0]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Another seed draws another text. [1]")] = None,
+    beam: Annotated[
+        int | None, typer.Option("--beam", min=1, help="Search for the likeliest, so many side by side; 1 is greedy.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Another setting, as in no_repeat=3.")
+    ] = None,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Write on from a text, or paint:  regard generate runs/demo-gpt --prompt "The cat" """
+    import regard
+    from regard.config import override
+    from regard.decoding.generate import stream
+    from regard.insight.painted import save_painted
+
+    prompt = caption if prompt is None else prompt
+    given = prompt if prompt is not None or sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace")
+    opening = given or ""
+    loaded = regard.load(run, on=device)
+    named = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
+    decode = override({}, [f"decode.{each}" for each in assignments or []]).get("decode", {})
+    decode |= {name: value for name, value in named.items() if value is not None}
+    if out or loaded.task == "paint":
+        if not out:
+            raise typer.BadParameter(f"{run} paints: say where to, as in --out picture.png.")
+        typer.echo(save_painted(regard.paint(loaded, opening, n=n, **decode), out))
+        return
+    loaded.require("write")  # before the prompt is printed
+    if n == 1 and not beam and not as_json:
+        typer.echo(opening, nl=False)
+        for piece in stream(loaded, opening, tokens=tokens, **decode):
+            typer.echo(piece, nl=False)
+        typer.echo()
+        return
+    for number, each in enumerate(regard.generate(loaded, opening, tokens=tokens, n=n, beam=beam, **decode)):
+        if as_json:
+            typer.echo(json.dumps(asdict(each), ensure_ascii=False))
+        else:
+            typer.echo(f"{RULE}\n{each}" if number else str(each))
+
+
+@app.command()
+def fill(
+    run: RunFolder,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TEXT]", help="A text with [MASK] where a word is missing. Without it, lines of stdin."
+        ),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, help="Print so many tokens for each [MASK], with their probabilities.")
+    ] = None,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Fill in what is missing in a text:  regard fill runs/bert "The [MASK] sat on the mat." --top 5"""
+    import regard
+    from regard.data.corpus import split_lines
+
+    loaded = regard.load(run, on=device)
+    for line in split_lines(sys.stdin.buffer) if text is None else [text]:
+        filled = regard.fill(loaded, line, top or 5)
+        if as_json:
+            typer.echo(json.dumps(asdict(filled), ensure_ascii=False))
+        elif top is None:
+            typer.echo(filled.text)
+        else:
+            for number, candidates in enumerate(filled.masks, start=1):
+                for each in candidates:
+                    typer.echo(f"{number}\t{each.probability:.4f}\t{each.token}")
+
+
+@app.command()
+def classify(
+    run: RunFolder,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILES", help="Pictures (.png, .jpg, .npz), or files of texts, one a line."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="So many of the likeliest classes of each.")] = 1,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Say which class each picture or line is of:  regard classify runs/demo-vit digit.png --top 3"""
+    import regard
+    from regard.decoding.classify import inputs
+
+    loaded = regard.load(run, on=device)
+    for each in regard.classify(loaded, inputs(loaded, files or ["-"]), top=top):
+        typer.echo(json.dumps(asdict(each), ensure_ascii=False) if as_json else str(each))
+
+
+@app.command()
+def tag(
+    run: RunFolder,
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="A text of words with spaces between. Without it, lines of stdin."),
+    ] = None,
+    as_json: Json = False,
+    device: OnDevice = Device.auto,
+) -> None:
+    """Print each word with its tag, and a blank line after each text:  regard tag runs/names < news.txt"""
+    import regard
+    from regard.data.corpus import split_lines
+
+    loaded = regard.load(run, on=device)
+    for line in split_lines(sys.stdin.buffer) if text is None else [text]:
+        tagged = regard.tag(loaded, line)
+        typer.echo(json.dumps(asdict(tagged), ensure_ascii=False) if as_json else str(tagged))
+
+
+@app.command()
 def explain(
     run: RunFolder,
-    text: Annotated[str, typer.Argument(metavar="SENTENCE", help="The sentence to translate and to look into.")],
+    text: Annotated[
+        str,
+        typer.Argument(metavar="TEXT", help="What to look into: a sentence, a prompt, a caption, or an image file."),
+    ],
     to: To = None,
     out: Annotated[
         Path | None,
@@ -331,9 +533,9 @@ def explain(
     as_json: Json = False,
     device: OnDevice = Device.auto,
 ) -> None:
-    """Show what a run looks at while it translates:  regard explain runs/demo "The animal is tired." --to fr"""
+    """Show what a run looks at:  regard explain runs/demo "The animal is tired." --to fr"""
     import regard
-    from regard.insight import bundle, figures
+    from regard.insight import bundle, figures, overlays
     from regard.insight.trace import to_json
 
     page = out if out and out.suffix.lower() == ".html" else None
@@ -344,7 +546,8 @@ def explain(
     loaded, decode = regard.load(run, on=device), {"beam": beam} if beam else {}
     trace = bundle.save(loaded, text, to, page, **decode) if page else regard.explain(loaded, text, to, **decode)
     at, within = layer - 1 if layer else None, head - 1 if head else None
-    picture = figures.terminal(trace, layer=-1 if at is None else at, head=within)
+    drawn = figures.terminal if trace.patches is None else overlays.terminal
+    picture = drawn(trace, layer=-1 if at is None else at, head=within)
     typer.echo(to_json(trace) if as_json else f"{trace.translation}\n\n{picture}", nl=False)
     if out and not page:
         figures.save(trace, out, layer=at, head=within)
@@ -390,7 +593,7 @@ def adopt(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A Hugging Face folder with model.safetensors.")],
     out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
 ) -> None:
-    """Take a Marian, Pegasus, M2M100 or BART folder in as a run:  regard import opus-mt-en-de --out runs/en-de"""
+    """Take a Hugging Face folder in as a run:  regard import opus-mt-en-de --out runs/en-de"""
     import regard
 
     typer.echo(regard.adopt(folder, out).folder)

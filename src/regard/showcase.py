@@ -178,7 +178,7 @@ def find_binding(run: Run, seed: int) -> Binding:
     """The encoder's head in which *it* most often looks at the right noun on validation pairs, judged on test pairs."""
     valid, test = (phrasebook.minimal_pairs(part, CONTRASTS) for part in ("valid", "test"))
     torch.manual_seed(seed)
-    untrained = Run(run.settings, run.source_tokenizer, run.target_tokenizer, build(run.settings.model).to(run.device))
+    untrained = Run(run.settings, build(run.settings.model).to(run.device), run.tokenizers)
     chosen, chosen_untrained = (best(flips(each, valid)) for each in (run, untrained))
     with switched_off(run.model, chosen.attention, chosen.head):
         without = pronouns_right(run, test)

@@ -48,7 +48,8 @@ def test_less_than_a_tenth_of_real_text_is_padding(multi30k):
     examples = [Example([*tokenizer.encode(p.source), EOS], [*tokenizer.encode(p.target), EOS]) for p in pairs]
     cells = tokens = 0
     for batch in islice(
-        endless(lambda epoch: examples, 4096, seed=1, place=Place()), len(grouped(examples, 4096, range(len(examples))))
+        endless(lambda epoch: examples, collate, 4096, seed=1, place=Place()),
+        len(grouped(examples, 4096, range(len(examples)))),
     ):
         cells += batch.source.numel() + batch.target.numel()
         tokens += int(batch.readable.sum() + batch.wanted.sum())
@@ -60,7 +61,7 @@ def test_each_epoch_has_an_order_of_its_own_and_the_same_seed_the_same_orders():
     count = len(grouped(examples, 70, range(60)))
 
     def epochs(seed: int) -> list[list]:
-        stream = endless(lambda epoch: examples, 70, seed, Place())
+        stream = endless(lambda epoch: examples, collate, 70, seed, Place())
         return [[batch.source.tolist() for batch in islice(stream, count)] for _ in range(2)]
 
     first, second = epochs(seed=3)
@@ -73,10 +74,10 @@ def test_each_epoch_has_an_order_of_its_own_and_the_same_seed_the_same_orders():
 def test_reading_goes_on_where_it_stopped(taken):
     examples = [example(2 + i % 5, 3 + i % 4) for i in range(40)]
     place = Place()
-    stream = endless(lambda epoch: examples, 50, 5, place)
+    stream = endless(lambda epoch: examples, collate, 50, 5, place)
     for _ in islice(stream, taken):
         pass
-    resumed = endless(lambda epoch: examples, 50, 5, Place(place.epoch, place.batch))
+    resumed = endless(lambda epoch: examples, collate, 50, 5, Place(place.epoch, place.batch))
     for expected, found in islice(zip(stream, resumed, strict=True), 15):
         assert torch.equal(expected.source, found.source)
         assert torch.equal(expected.labels, found.labels)
@@ -84,4 +85,4 @@ def test_reading_goes_on_where_it_stopped(taken):
 
 def test_validation_reads_every_example_once():
     examples = [example(2 + i % 5, 3 + i % 4) for i in range(41)]
-    assert sum(len(batch.source) for batch in in_order(examples, 50)) == 41
+    assert sum(len(batch.source) for batch in in_order(examples, collate, 50)) == 41

@@ -54,7 +54,7 @@ def untrained(run: Run) -> Run:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.1)
-    return Run(run.settings, run.source_tokenizer, run.target_tokenizer, model)
+    return Run(run.settings, model, run.tokenizers)
 
 
 def test_numbers_are_linked_to_numbers_both_ways(run):

@@ -88,7 +88,7 @@ def test_an_engine_that_gives_other_tokens_is_not_taken(run: Run, monkeypatch, c
 def test_what_it_cannot_follow_is_left_to_torch(run: Run, tmp_path: Path):
     steered = run.settings.decode.model_copy(update={"min_length": 2})
     assert Choice(run, steered)(500).name == "torch"
-    without_folder = Run(run.settings, run.source_tokenizer, run.target_tokenizer, run.model)
+    without_folder = Run(run.settings, run.model, run.tokenizers)
     assert Choice(without_folder, run.settings.decode)(500).name == "torch"
     with pytest.raises(ConfigError) as caught:
         Choice(run, steered, "ctranslate2")

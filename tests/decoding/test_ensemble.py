@@ -119,8 +119,8 @@ def tokenizers() -> tuple[TextTokenizer, TextTokenizer]:
 def test_runs_that_do_not_go_together_are_refused(part: str, tokenizers, tmp_path: Path):
     first = random_run(tokenizers, tmp_path / "a", tied="none")
     runs: dict[str, Run] = {
-        "source vocabulary": replace(first, source_tokenizer=tokenizers[1]),
-        "target vocabulary": replace(first, target_tokenizer=tokenizers[0]),
+        "source vocabulary": replace(first, tokenizers={**first.tokenizers, "source": tokenizers[1]}),
+        "target vocabulary": replace(first, tokenizers={**first.tokenizers, "target": tokenizers[0]}),
         "pair of languages": replace(first, settings=with_languages(first)),
         "device": replace(first, model=Translator(first.settings.model).to("meta")),
     }

@@ -57,7 +57,7 @@ def test_an_untrained_model_too_gives_one_text_for_one_sentence(run, beam):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.3)
-    untrained = Run(run.settings, run.source_tokenizer, run.target_tokenizer, model)
+    untrained = Run(run.settings, model, run.tokenizers)
     lines = [pair.source for pair in pairs(23, seed=6)]
     alone = [next(regard.translate(untrained, [line], to="fr", beam=beam)) for line in lines]
     for batch in (2, 7, 64):

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from process import call, refused
+from regard.model import FAMILIES
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ def test_a_run_of_a_family_that_is_not_known(counting, tmp_path):
     config["model"]["family"] = "oracle"
     (other / "config.json").write_text(json.dumps(config))
     assert refused("translate", other, "--to", "fr") == (
-        f"regard: {other} holds a run of the family 'oracle', and this regard knows translator: "
+        f"regard: {other} holds a run of the family 'oracle', and this regard knows {', '.join(FAMILIES)}: "
         "update regard, or give another run\n"
     )
 

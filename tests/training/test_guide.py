@@ -21,7 +21,9 @@ from regard.run import Run
 from regard.tokens.words import words_of
 from regard.training.guide import misaligned, watched
 from regard.training.learner import Learner
-from regard.training.train import epochs, learn_tokenizers, train
+from regard.training.objective import Translating
+from regard.training.tasks.translation import Pairs, Translation
+from regard.training.train import train
 
 CPU = torch.device("cpu")
 VOCABULARY = 31
@@ -42,7 +44,8 @@ def learner(threads: int = 1, **train) -> Learner:
     sizes = {"width": 24, "hidden": 40, "heads": 3, "layers": 2, "decoder_layers": 3, "dropout": 0.2}
     vocabularies = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
     model = Translator(TranslatorConfig.model_validate({**sizes, **vocabularies}))
-    made = Learner(model, TrainConfig.model_validate(train), choose("float32", CPU, 24))
+    settings = TrainConfig.model_validate(train)
+    made = Learner(model, settings, choose("float32", CPU, 24), Translating(settings))
     made.crew.threads = threads
     return made
 
@@ -127,9 +130,10 @@ def test_links_between_words_reach_their_tokens_both_ways_and_however_they_are_c
         "train": {"batch_tokens": 512},
     }
     settings = validate(Settings, given, "test")
-    run = Run(settings, *learn_tokenizers(settings, pairs), model=Translator(TranslatorConfig()))
-    epoch = epochs(run, pairs, {pair: mirror.gold(pair) for pair in pairs})
-    first, second = epoch(0), epoch(1)
+    corpus = Pairs(pairs, [], {pair: mirror.gold(pair) for pair in pairs})
+    run = Run(settings, Translator(TranslatorConfig()), Translation.learn_tokenizers(settings, corpus))
+    task = Translation(run, corpus)
+    first, second = task.examples(0), task.examples(1)
     assert [each.source for each in first] != [each.source for each in second]
     for example in itertools.chain(first, second):
         source, target = (words_of(run.source_tokenizer, ids) for ids in example[:2])

@@ -6,18 +6,19 @@ import pytest
 import torch
 
 from regard.config import TrainConfig, TranslatorConfig
-from regard.data.batch import Batch, Example, collate
+from regard.data.batch import Example, PairBatch, collate
 from regard.model.dropout import Dropout, drawing_from
 from regard.model.translator import Translator
 from regard.precision import choose
 from regard.training.crew import Crew
 from regard.training.learner import Learner
+from regard.training.objective import Translating
 
 CPU = torch.device("cpu")
 WIDTH, VOCABULARY = 24, 50
 
 
-def a_batch(rows: int = 7, seed: int = 3) -> Batch:
+def a_batch(rows: int = 7, seed: int = 3) -> PairBatch:
     draw = torch.Generator().manual_seed(seed)
 
     def ids(length: int) -> list[int]:
@@ -31,7 +32,7 @@ def learner(threads: int, **dropouts: float) -> Learner:
     sizes = {"width": WIDTH, "hidden": 40, "heads": 3, "layers": 2}
     vocabularies = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
     config = TranslatorConfig.model_validate({**sizes, **vocabularies, "dropout": 0.0, **dropouts})
-    made = Learner(Translator(config), TrainConfig(), choose("float32", CPU, WIDTH))
+    made = Learner(Translator(config), TrainConfig(), choose("float32", CPU, WIDTH), Translating(TrainConfig()))
     made.crew.threads = threads
     return made
 

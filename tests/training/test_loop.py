@@ -16,7 +16,8 @@ from regard.errors import RegardError
 from regard.precision import TRIAL, tried
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
-from regard.training.train import epochs, train_pairs_into
+from regard.training.tasks.translation import Pairs, Translation
+from regard.training.train import train_pairs_into
 
 SHORT = {"steps": 12, "warmup": 4, "validate_every": 3, "log_every": 2, "schedule": "inverse-sqrt"}
 
@@ -157,7 +158,7 @@ def test_accumulated_batches_teach_what_one_large_batch_teaches(tmp_path):
     pairs = counting_pairs(30, 3)
     settings = counting_settings(steps=1, warmup=1, validate_every=1, batch_tokens=4096, learning_rate=1.0, epsilon=1.0)
     whole = train_pairs_into(tmp_path / "whole", settings, pairs, [], on="cpu")
-    examples = epochs(whole, pairs)(0)
+    examples = Translation(whole, Pairs(pairs, [])).examples(0)
     count = len(grouped(examples, 32, range(len(examples))))
     learning = settings.train.model_copy(update={"batch_tokens": 32, "accumulate": count})
     assert count >= 4

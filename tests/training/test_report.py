@@ -21,7 +21,7 @@ def told(tmp_path, terminal: bool) -> str:
         for step in (1, 2):
             report.learned(step, Step(surprise=12.0 * step, tokens=6, gradient=0.5))
         report.line(2, rate=0.001, gradient=0.5)
-        report.validation(2, {"loss": 2.5, "bleu": 31.25}, [("a [red]cat[/red]", "un chat")])
+        report.validation(2, {"loss": 2.5, "bleu": 31.25}, ["a [red]cat[/red]  →  un chat"])
     return out.getvalue()
 
 

@@ -1,17 +1,36 @@
-"""Sentence pairs as ids, grouped by length under a token budget, in an order that can be taken up again."""
+"""Examples side by side, grouped by length under a token budget, in an order that can be taken up again.
+
+Measured    an example of any task, as far as its place in a batch goes; Example is a translator's
+Batch       a few of them as tensors, a row each; PairBatch is a translator's
+"""
 
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from regard.tokens.text import BOS, PAD
+
+
+class Measured(Protocol):
+    """What can be put into a batch."""
+
+    @property
+    def size(self) -> int:
+        """What it takes of a batch's budget."""
+        ...
+
+    @property
+    def likeness(self) -> tuple[int, ...]:
+        """What those that stand side by side should have in common; of one size first of all."""
+        ...
 
 
 class Example(NamedTuple):
@@ -26,13 +45,43 @@ class Example(NamedTuple):
         """What it takes of a batch's budget: its longer side."""
         return max(len(self.source), len(self.target))
 
+    @property
+    def likeness(self) -> tuple[int, ...]:
+        return self.size, len(self.target) - len(self.source)
 
-Epochs = Callable[[int], Sequence[Example]]  # a corpus as it is to be read in epoch 0, 1, …
+
+E = TypeVar("E", bound=Measured)
+B = TypeVar("B", bound="Batch")
+Epochs = Callable[[int], Sequence[E]]  # a corpus as it is to be read in epoch 0, 1, …
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Examples side by side, padded at the end. B sentences, S and T the longest source and target."""
+class Batch(ABC):
+    """Examples side by side: tensors, each with a row for every example."""
+
+    @property
+    @abstractmethod
+    def tokens(self) -> int:
+        """What there is to learn from: the labels."""
+
+    @property
+    def work(self) -> int:
+        """How much there is to compute, in tokens; where few labels stand for much that is read, more than these."""
+        return self.tokens
+
+    def to(self, device: torch.device) -> Self:
+        return type(self)(*(tensor.to(device) for tensor in vars(self).values()))
+
+    def cut(self, parts: int) -> list[Self]:
+        """As many batches, or fewer where there are fewer rows, with about as many rows each."""
+        tensors = list(vars(self).values())
+        columns = (tensor.tensor_split(min(parts, len(tensors[0]))) for tensor in tensors)
+        return [type(self)(*part) for part in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class PairBatch(Batch):
+    """Sentence pairs side by side, padded at the end. B sentences, S and T the longest source and target."""
 
     source: Tensor  # (B, S) ids
     readable: Tensor  # (B, S) True where the source is a token
@@ -43,30 +92,22 @@ class Batch:
 
     @property
     def tokens(self) -> int:
-        """Target tokens to learn from."""
+        """Target tokens."""
         return int(self.wanted.sum())
-
-    def to(self, device: torch.device) -> Batch:
-        return Batch(*(tensor.to(device) for tensor in vars(self).values()))
-
-    def cut(self, parts: int) -> list[Batch]:
-        """As many batches, or fewer where there are fewer rows, with about as many rows each."""
-        columns = (tensor.tensor_split(min(parts, len(self.source))) for tensor in vars(self).values())
-        return [Batch(*tensors) for tensors in zip(*columns, strict=True)]
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)  # (B, longest)
 
 
-def collate(examples: Sequence[Example]) -> Batch:
+def collate(examples: Sequence[Example]) -> PairBatch:
     source = pad([example.source for example in examples])
     labels = pad([example.target for example in examples])
     target = pad([[BOS, *example.target[:-1]] for example in examples])
     lengths = torch.tensor([[len(example.source), len(example.target)] for example in examples])
     readable = torch.arange(source.size(1)) < lengths[:, :1]
     wanted = torch.arange(labels.size(1)) < lengths[:, 1:]
-    return Batch(source, readable, target, labels, wanted, gold(examples, (*labels.shape, source.size(1))))
+    return PairBatch(source, readable, target, labels, wanted, gold(examples, (*labels.shape, source.size(1))))
 
 
 def gold(examples: Sequence[Example], shape: tuple[int, ...]) -> Tensor:
@@ -83,15 +124,15 @@ def gold(examples: Sequence[Example], shape: tuple[int, ...]) -> Tensor:
     return weights / weights.sum(-1, keepdim=True).clamp(min=1.0)
 
 
-def grouped(examples: Sequence[Example], budget: int, order: Sequence[int]) -> list[list[int]]:
-    """Indices in groups of like length: rows × longest side ≤ budget, and every index once.
+def grouped(examples: Sequence[Measured], budget: int, order: Sequence[int]) -> list[list[int]]:
+    """Indices in groups of like length: rows × largest size ≤ budget, and every index once.
 
     A single example over the budget stands alone rather than be lost; corpora are cut to `data.max_tokens` before.
     Within one length the given order holds, so that a shuffled order gives other neighbours each time.
     """
     groups: list[list[int]] = []
     longest = 0
-    for index in sorted(order, key=lambda i: (examples[i].size, len(examples[i].target) - len(examples[i].source))):
+    for index in sorted(order, key=lambda i: examples[i].likeness):
         longest = max(longest, examples[index].size)
         if not groups or longest * (len(groups[-1]) + 1) > budget:
             groups.append([])
@@ -108,7 +149,9 @@ class Place:
     batch: int = 0
 
 
-def endless(corpus: Epochs, budget: int, seed: int, place: Place) -> Iterator[Batch]:
+def endless(
+    corpus: Epochs[E], collate: Callable[[Sequence[E]], B], budget: int, seed: int, place: Place
+) -> Iterator[B]:
     """Batches for ever, each epoch in an order of its own that depends on seed and epoch alone; moves `place` along."""
     while True:
         examples = corpus(place.epoch)
@@ -124,7 +167,7 @@ def endless(corpus: Epochs, budget: int, seed: int, place: Place) -> Iterator[Ba
         place.epoch, place.batch = place.epoch + 1, 0
 
 
-def in_order(examples: Sequence[Example], budget: int) -> Iterator[Batch]:
+def in_order(examples: Sequence[E], collate: Callable[[Sequence[E]], B], budget: int) -> Iterator[B]:
     """Every example once, shortest first: for validation."""
     for group in grouped(examples, budget, range(len(examples))):
         yield collate([examples[i] for i in group])

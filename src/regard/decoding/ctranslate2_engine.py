@@ -75,7 +75,7 @@ class CTranslate2Engine:
         self.targets = ctranslate2.pieces(run.target_tokenizer)
         self.ids = {piece: id for id, piece in enumerate(self.targets)}
         self.forbidden = [[self.targets[id]] for id in run.target_tokenizer.unwritten]
-        self.longest = positions.count(run.settings.model, run.settings.decode)  # tokens that a source may have
+        self.longest = positions.count(run.translator, run.settings.decode)  # tokens that a source may have
 
     @staticmethod
     def follows(config: DecodeConfig) -> bool:

@@ -46,7 +46,7 @@ class Choice(Config):
 
 def choice_of(run: Run) -> Choice:
     """What was chosen for a run; where nothing was, all heads of the decoder's upper half, at the step that writes."""
-    layers, heads = run.settings.model.decoder_layers, run.settings.model.heads
+    layers, heads = run.translator.decoder_layers, run.translator.heads
     choice = lessons.load(Choice, run.folder / ALIGNMENT) if run.folder else None
     if choice is None:
         upper = product(range(layers // 2, layers), range(heads))
@@ -63,7 +63,7 @@ def choose(run: Run, pairs: Sequence[Directed]) -> Choice:
     examples = examples[: max(2, int(np.searchsorted(cells, CELLS)))]
     if len(examples) < 2:
         raise DataError(f"{len(pairs)} pairs are too few to choose heads by: give two or more")
-    model = run.settings.model
+    model = run.translator
     steps = product((False, True), range(model.decoder_layers), range(model.heads))
     heads = [Head(layer=layer, head=head, reads=reads) for reads, layer, head in steps]
     seen = list(see(run, examples, heads))

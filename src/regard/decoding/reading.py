@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from regard.config.base import Config, Whole
-from regard.data.batch import Batch, Example, collate, grouped
+from regard.data.batch import Example, PairBatch, collate, grouped
 from regard.errors import RunError
 from regard.model.translator import Translator
 from regard.run import Run
@@ -81,7 +81,7 @@ def read_batch(run: Run, examples: Sequence[Example], heads: Sequence[Head]) -> 
     ]
 
 
-def mean_look(weights: dict[int, Tensor], heads: Sequence[Head], batch: Batch) -> np.ndarray:
+def mean_look(weights: dict[int, Tensor], heads: Sequence[Head], batch: PairBatch) -> np.ndarray:
     """How much each target token looks at each source token, by some heads together, (B, T, S)."""
     B, T, S = len(batch.source), batch.target.size(1) - 1, batch.source.size(1)
     total = torch.zeros(B, T, S, device=batch.source.device)

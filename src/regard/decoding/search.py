@@ -30,7 +30,7 @@ from regard.decoding.diverse import likeliest_by_group
 from regard.decoding.hypothesis import Found, Hypothesis, penalty
 from regard.decoding.rules import Rules
 from regard.decoding.sample import sample
-from regard.decoding.writing import Writer, Writing
+from regard.decoding.writing import Growing, Writer, Writing
 from regard.errors import ConfigError
 
 __all__ = ["Considered", "Found", "Hypothesis", "Watch", "penalty", "search"]
@@ -89,7 +89,7 @@ def unpadded(source: Tensor, readable: Tensor) -> list[list[int]]:
 
 
 def beam_search(
-    writing: Writing, config: DecodeConfig, limits: list[int], rules: Rules, watch: Watch | None = None
+    writing: Growing, config: DecodeConfig, limits: list[int], rules: Rules, watch: Watch | None = None
 ) -> list[Found]:
     """The best hypotheses for each sentence, in the order in which they were finished.
 

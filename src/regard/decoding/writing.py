@@ -40,6 +40,17 @@ class Writer(Protocol):
     def cache(self) -> Rows: ...
 
 
+class Growing(Protocol):
+    """Rows that a search lets grow: sentences of a Writing, or a text that is written on."""
+
+    @property
+    def written(self) -> Tensor: ...
+
+    def logits(self) -> Tensor: ...
+
+    def go_on(self, origin: Tensor, tokens: Tensor) -> None: ...
+
+
 class Writing:
     """So many hypotheses for each of B sources, all of one length; rows (B · hypotheses) in the sources' order."""
 

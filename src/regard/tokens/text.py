@@ -78,6 +78,8 @@ class Steps:
 class TextTokenizer:
     """A sentencepiece model, unigram (Kudo 2018) or BPE (Sennrich et al. 2016), with our control ids."""
 
+    mask = UNKNOWN  # what hides a token: no text has it, since bytes spell what is unknown
+
     def __init__(self, model: bytes):
         self.processor = SentencePieceProcessor()
         self.processor.load_from_serialized_proto(model)

@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from regard.run import Run
 from regard.training.checkpoint import Progress
 from regard.training.curve import CURVE
-from regard.training.score import Score
+from regard.training.tasks import Account
 
 
-def write_card(run: Run, folder: Path, progress: Progress, score: Score | None, pairs: int, valid: int) -> None:
-    settings = run.settings
-    model, train, data = settings.model, settings.train, settings.data
-    names = data.languages or ("source", "target")
-    arrow = " ↔ " if data.both_ways else " → "
-    to = f" --to {data.languages[1]}" if data.both_ways else ""
-    files = data.source + (f", {data.target}" if data.target else "") if data.source else "pairs in memory"
+def depth(model: Any) -> str:
+    """Of each stack that a network has, in words: 6, or 6 + 6."""
+    return " + ".join(str(getattr(model, name)) for name in ("layers", "decoder_layers") if hasattr(model, name))
+
+
+def write_card(run: Run, folder: Path, progress: Progress, account: Account) -> None:
+    model, train = run.settings.model, run.settings.train
+    rows = {
+        **account.data,
+        "network": f"{depth(model)} layers, width {model.width}, hidden {model.hidden}, "
+        f"{model.heads} heads, {model.norm}-norm",
+        "parameters": f"{run.size:,}",
+        "vocabulary": account.vocabulary,
+        "training": f"{progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
+        f"{progress.tokens:,} {account.learned} in all; {train.optimizer}, seed {train.seed}",
+        **account.scores,
+        "licence": "that of the training data",
+    }
     lines = [
-        f"# {folder.name}: {arrow.join(names)}",
+        f"# {folder.name}: {account.title}",
         "",
-        f"A Transformer (encoder–decoder, Vaswani et al. 2017) trained with regard {settings.version}.",
+        f"A Transformer ({account.network}) trained with regard {run.settings.version}.",
         "",
         "| | |",
         "|---|---|",
-        f"| training data | {files}: {pairs:,} pairs |",
-        f"| validation | {data.valid_source or 'set aside'}: {valid:,} pairs |",
-        f"| network | {model.layers} + {model.decoder_layers} layers, width {model.width}, hidden {model.hidden}, "
-        f"{model.heads} heads, {model.norm}-norm |",
-        f"| parameters | {run.size:,} |",
-        f"| vocabulary | {model.source_vocabulary:,} pieces, {'joint' if settings.tokenizer.joint else 'separate'} |",
-        f"| training | {progress.step:,} steps, each of up to {train.batch_tokens * train.accumulate:,} tokens; "
-        f"{progress.tokens:,} target tokens in all; {train.optimizer}, seed {train.seed} |",
-    ]
-    if score:
-        how = f"on {score.sentences:,} validation sentences, beam {settings.decode.beam}"
-        lines += [f"| BLEU | {score.bleu:.2f} {how} |", f"| chrF | {score.chrf:.2f} {how} |"]
-    lines += [
-        "| licence | that of the training data |",
+        *(f"| {name} | {text} |" for name, text in rows.items() if text),
         "",
-        *([f"BLEU `{score.signatures['bleu']}`, chrF `{score.signatures['chrf']}`", ""] if score else []),
+        *([account.note, ""] if account.note else []),
         f"![loss, quality and learning rate over the steps]({CURVE})",
         "",
         "```sh",
-        f"regard translate {folder}{to} < input.txt > output.txt",
-        f"regard evaluate {folder} --source test.source --target test.target{to}",
+        *account.use,
         "```",
         "",
     ]

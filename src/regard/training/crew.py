@@ -11,7 +11,7 @@ import torch
 from regard.data.batch import Batch
 from regard.model.dropout import drawing_from
 
-LEAST = 400  # target tokens of a part: below, more parts cost more than they bring
+LEAST = 400  # tokens of work in a part: below, more parts cost more than they bring
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class Crew:
 
     def cut(self, batch: Batch) -> list[Batch]:
         """The batch in parts of like size."""
-        return batch.cut(max(1, min(self.threads, batch.tokens // LEAST)))
+        return batch.cut(max(1, min(self.threads, batch.work // LEAST)))
 
     def each(self, work: Callable[[Batch], T], parts: Sequence[Batch]) -> Iterator[T]:
         """What the work gives for every part, in their order."""

@@ -1,8 +1,9 @@
-"""The picture of a training: how surprised the model was, how good its translations, how fast it learned."""
+"""The picture of a training: how surprised the model was, how good what it does, how fast it learned."""
 
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 CURVE = "curve.png"
-INK, BLUE, ORANGE, GREEN, FAINT = "#222222", "#0072b2", "#d55e00", "#009e73", "#dddddd"
+INK, BLUE, ORANGE, FAINT = "#222222", "#0072b2", "#d55e00", "#dddddd"
+COLORS = (BLUE, "#009e73", "#cc79a7", ORANGE, "#e69f00")  # of figures in one panel, in turn
+APART = ("loss", "perplexity")  # figures of a validation that the panel of the others leaves out
+NAMES = {"bleu": "BLEU", "chrf": "chrF"}  # of figures that are not called by their own
 
 
 def draw_curve(folder: Path) -> None:
@@ -22,15 +26,16 @@ def draw_curve(folder: Path) -> None:
 
 
 def curve(lines: list[dict[str, Any]]) -> Figure:
-    """Three panels over the same steps; a figure that no line has is not drawn."""
+    """Three panels over the same steps: the loss, whatever else validations measured, and the rate."""
     fig = Figure(figsize=(7.5, 7.0), layout="constrained")
     loss, quality, rate = fig.subplots(3, 1, sharex=True, height_ratios=[3, 3, 1])
     plot(loss, lines, "loss", "training, with dropout", BLUE)
     plot(loss, lines, "valid_loss", "validation", ORANGE, marker="o")
     loss.set_ylabel("−log p of a token, in nats")
-    plot(quality, lines, "valid_bleu", "BLEU", BLUE, marker="o")
-    plot(quality, lines, "valid_chrf", "chrF", GREEN, marker="o")
-    quality.set_ylabel("greedy translations")
+    measured = dict.fromkeys(key.removeprefix("valid_") for line in lines for key in line if key.startswith("valid_"))
+    for name, color in zip((name for name in measured if name not in APART), cycle(COLORS), strict=False):
+        plot(quality, lines, f"valid_{name}", NAMES.get(name, name.replace("_", " ")), color, marker="o")
+    quality.set_ylabel("validation")
     plot(rate, lines, "learning_rate", "", INK)
     rate.set_ylabel("learning rate")
     rate.set_xlabel("step")

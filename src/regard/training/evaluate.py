@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from regard.data.batch import Example, in_order
+from regard.data.batch import Example, collate, in_order
 from regard.data.corpus import read_pairs, read_table
 from regard.decoding.translate import translate
 from regard.errors import RunError
@@ -94,7 +94,7 @@ def surprise(model: Translator, examples: Sequence[Example], budget: int) -> flo
     """Mean −log p of a reference token, in nats; exp of it is the perplexity."""
     model.eval()
     total, tokens = 0.0, 0
-    for batch in in_order(examples, budget):
+    for batch in in_order(examples, collate, budget):
         loss = translation(model, batch.to(next(model.parameters()).device))
         total, tokens = total + loss.surprise.item(), tokens + loss.tokens
     return total / tokens

@@ -33,9 +33,9 @@ class Looks(threading.local):
 
 
 @contextmanager
-def watched(model: Translator) -> Iterator[Looks]:
+def watched(model: Translator, looks: Looks | None = None) -> Iterator[Looks]:
     """Within, each pass leaves the weights of the head that is taught, for the thread that made it."""
-    looks = Looks()
+    looks = looks or Looks()
 
     def note(attention: Any, given: tuple[Tensor, ...], output: Tensor) -> None:
         x, memory, mask, _ = given

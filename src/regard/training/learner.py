@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,11 +12,9 @@ from torch import Tensor, nn
 from regard.config import TrainConfig
 from regard.data.batch import Batch
 from regard.model import parameters
-from regard.model.translator import Translator
 from regard.precision import Precision
 from regard.training.crew import Crew
-from regard.training.guide import misaligned, watched
-from regard.training.objective import translation
+from regard.training.objective import Objective
 from regard.training.optimizer import optimizers_of
 
 
@@ -35,8 +33,8 @@ def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor
 
 
 class Learner:
-    def __init__(self, model: Translator, settings: TrainConfig, precision: Precision):
-        self.model, self.settings, self.precision = model, settings, precision
+    def __init__(self, model: nn.Module, settings: TrainConfig, precision: Precision, objective: Objective[Any, Any]):
+        self.model, self.settings, self.precision, self.objective = model, settings, precision, objective
         self.optimizers = optimizers_of(model, settings)
         self.scaler = precision.scaler()
         self.crew = Crew(precision.device)
@@ -48,18 +46,15 @@ class Learner:
         self.model.train()
         learned = [p for p in self.model.parameters() if p.requires_grad]
         tokens = sum(batch.tokens for batch in batches)
-        surprise, guidance = 0.0, self.settings.guided_alignment
+        surprise = 0.0
 
         def differentiate(part: Batch) -> tuple[float, Sequence[Tensor | None]]:
             with self.precision.autocast():
-                loss = translation(self.model, part, self.settings.label_smoothing, self.settings.r_drop)
-            total = loss.total
-            if looks is not None and part.gold.numel():
-                total = total + guidance * misaligned(looks.weights, part.gold)
-            share = self.scaler.scale(total / tokens)
+                loss = self.objective.loss(self.model, part)
+            share = self.scaler.scale(loss.total / tokens)
             return loss.surprise.item(), torch.autograd.grad(share, learned, allow_unused=True)
 
-        with watched(self.model) if guidance else nullcontext() as looks:
+        with self.objective.watching(self.model):
             for batch in batches:
                 for missed, gradients in self.crew.each(differentiate, self.crew.cut(batch)):
                     surprise += missed

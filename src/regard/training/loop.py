@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
+from typing import Any
 
-from regard.data.batch import Epochs, Example, endless
-from regard.data.direction import Directed
-from regard.decoding.translate import decode_settings, translate_together
+from regard.data.batch import endless
 from regard.precision import Precision
-from regard.run import Run
 from regard.training import checkpoint
 from regard.training.checkpoint import Progress
 from regard.training.deadline import Deadline
-from regard.training.evaluate import perplexity, surprise
 from regard.training.learner import Learner
 from regard.training.report import Report
 from regard.training.schedule import learning_rate
-from regard.training.score import score
-
-VALIDATED = 200  # sentences translated at a validation, at most; the loss is over all
-SEARCH = 20  # times as long as a validation take the last score, with five times the sentences and a beam, and trust
+from regard.training.tasks import Task
 
 
 def fit(
-    run: Run,
+    task: Task[Any, Any],
     folder: Path,
-    corpus: Epochs,
-    valid: Sequence[Directed],
     resume: bool = False,
     *,
     precision: Precision,
     deadline: Deadline | None = None,
 ) -> Progress:
-    """Train the run's model on a corpus, with a checkpoint at every validation; leaves the chosen mean in the model.
+    """Train a run's model on its task, with a checkpoint at every validation; leaves the chosen mean in the model.
 
     Under a deadline the number of steps is fixed on the way, and the run's settings tell it afterwards.
     """
-    settings, model = run.settings.train, run.model
-    learner = Learner(model, settings, precision)
+    run, settings = task.run, task.run.settings.train
+    learner = Learner(run.model, settings, precision, task.objective)
     progress = Progress()
     if resume and (steps := checkpoint.steps(folder)):
         progress = checkpoint.load(folder, steps[-1], learner)
-    valid_examples = [Example(run.encode_source(p.source, p.to), run.encode_target(p.target)) for p in valid]
-    batches = endless(corpus, settings.batch_tokens, settings.seed, progress.place)
+    batches = endless(task.examples, task.collate, settings.batch_tokens, settings.seed, progress.place)
 
     with Report(folder / "metrics.jsonl", settings.steps, progress.step, tensorboard=settings.tensorboard) as report:
         while progress.step < (settings.until or settings.steps):
@@ -64,33 +53,26 @@ def fit(
                 report.line(progress.step, rate, step.gradient)
             if progress.step % settings.validate_every == 0 or last:
                 with learner.smoothed():
-                    if valid:
-                        seconds = validate(run, valid, valid_examples, progress, report)
-                        if deadline:
-                            deadline.scoring = SEARCH * seconds
+                    began = deadline.clock() if deadline else 0.0
+                    if validate(task, progress, report) and deadline:
+                        deadline.scoring = task.ending * (deadline.clock() - began)
                     checkpoint.save(folder, progress, learner)
                 checkpoint.prune(folder, progress, settings)
                 if settings.patience and progress.since_best >= settings.patience:
                     report.say(f"no better {settings.choose_by} for {settings.patience} validations: training stops")
                     break
 
-    checkpoint.mean(folder, checkpoint.chosen(folder, progress, settings), model)
-    model.eval()
+    checkpoint.mean(folder, checkpoint.chosen(folder, progress, settings), run.model)
+    run.model.eval()
     return progress
 
 
-def validate(
-    run: Run, valid: Sequence[Directed], examples: Sequence[Example], progress: Progress, report: Report
-) -> float:
-    """Score the model as it stands, and enter the figure that checkpoints are chosen by; gives the seconds it took."""
-    began = perf_counter()
-    loss = surprise(run.model, examples, run.settings.train.batch_tokens)
-    shown = valid[:VALIDATED]
-    greedy = decode_settings(run, 1, {"beam": 1})
-    outputs = [each.text for each in translate_together(run, [(pair.source, pair.to) for pair in shown], greedy)]
-    scores = score(outputs, [pair.target for pair in shown])
-    figures = {"loss": loss, "perplexity": perplexity(loss), "bleu": scores.bleu, "chrf": scores.chrf}
-    figure = {"loss": loss, "bleu": -scores.bleu, "chrf": -scores.chrf}[run.settings.train.choose_by]
-    progress.history.append((progress.step, figure))
-    report.validation(progress.step, figures, [(p.source, t) for p, t in zip(shown[:2], outputs, strict=False)])
-    return perf_counter() - began
+def validate(task: Task[Any, Any], progress: Progress, report: Report) -> bool:
+    """Judge the model as it stands, and enter the figure that checkpoints are chosen by; False if nothing judges it."""
+    found = task.validate()
+    if found is None:
+        return False
+    name = task.run.settings.train.choose_by
+    progress.history.append((progress.step, task.choices[name] * found.figures[name]))
+    report.validation(progress.step, found.figures, found.samples)
+    return True

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from regard.data.batch import Batch
+from regard.config import TrainConfig
+from regard.data.batch import Batch, PairBatch
+from regard.data.text import TextBatch
+from regard.decoding.continuing import Writes
 from regard.model.translator import Translator
+from regard.training.guide import Looks, misaligned, watched
 
 ROWS = 512  # positions whose logits are held at once: 512 of 8,000 are 16 MB, which a large cache can keep
 
@@ -19,7 +24,58 @@ class Loss(NamedTuple):
     tokens: int
 
 
-def translation(model: Translator, batch: Batch, smoothing: float = 0.0, r_drop: float = 0.0) -> Loss:
+M = TypeVar("M")
+B = TypeVar("B", bound=Batch)
+
+
+class Objective(Generic[M, B]):
+    """What a task makes small: the loss of a model on some rows of a batch. Several threads ask at once."""
+
+    def loss(self, model: M, part: B) -> Loss:
+        raise NotImplementedError
+
+    def watching(self, model: M) -> AbstractContextManager[Any]:
+        """What is to be seen inside the model while a step is taken; nothing, for most."""
+        return nullcontext()
+
+
+class Translating(Objective[Translator, PairBatch]):
+    """The loss of translation as the settings have it, and that of a head which is taught to align."""
+
+    def __init__(self, settings: TrainConfig):
+        self.settings, self.looks = settings, Looks()
+
+    def loss(self, model: Translator, part: PairBatch) -> Loss:
+        how = self.settings
+        found = translation(model, part, how.label_smoothing, how.r_drop)
+        if not (how.guided_alignment and part.gold.numel()):
+            return found
+        return found._replace(total=found.total + how.guided_alignment * misaligned(self.looks.weights, part.gold))
+
+    def watching(self, model: Translator) -> AbstractContextManager[Any]:
+        return watched(model, self.looks) if self.settings.guided_alignment else nullcontext()
+
+
+class NextToken(Objective[Writes, TextBatch]):
+    """−Σ log p(token | those before it)                                       Radford et al. 2018, equation 1"""
+
+    def __init__(self, smoothing: float = 0.0):
+        self.smoothing = smoothing
+
+    def loss(self, model: Writes, part: TextBatch) -> Loss:
+        states, labels = model.decode(part.reads).flatten(0, 1), part.labels.flatten()
+        return Loss(*projected(model, states, labels, self.smoothing), len(labels))
+
+
+def projected(model: Writes, states: Tensor, labels: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The loss of states (N, D) against labels (N), and its part without smoothing, both summed."""
+    total, surprise = ProjectedLoss.apply(
+        states.unsqueeze(0), model.output.table.weight, model.output_bias, labels, smoothing, 0.0
+    )
+    return total, surprise
+
+
+def translation(model: Translator, batch: PairBatch, smoothing: float = 0.0, r_drop: float = 0.0) -> Loss:
     """Cross-entropy of the wanted positions with label smoothing ε; logits only where there is a label.
 
     With r_drop α every position is computed twice, under two draws of dropout, and the two are pulled together:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -86,12 +87,12 @@ class Report:
         self.surprise = self.tokens = 0.0
         self.since = now
 
-    def validation(self, step: int, figures: dict[str, float], samples: list[tuple[str, str]]) -> None:
+    def validation(self, step: int, figures: dict[str, float], samples: Sequence[str]) -> None:
         self.write(step=step, **{f"valid_{name}": value for name, value in figures.items()})
         shown = "  ".join(f"{name} {value:.2f}" for name, value in figures.items())
         self.say(f"step {step}/{self.steps}  validation: {shown}")
-        for source, translation in samples:
-            self.say(f"    {source}  →  {translation}")
+        for line in samples:
+            self.say(f"    {line}")
         self.since = time.perf_counter()
 
     def say(self, text: str) -> None:

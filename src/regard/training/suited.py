@@ -67,6 +67,66 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
     )
 
 
+class Scale(NamedTuple):
+    """A network for plain text, from how many characters on it is worth it, and what it reads them with."""
+
+    characters: int
+    kind: str
+    vocabulary: int
+    block: int
+    batch: int
+    epochs: int
+    sizes: dict[str, int]
+
+    def tokens(self, characters: int) -> float:
+        return characters / (1.0 if self.kind == "characters" else CHARACTERS)
+
+    def work(self, tokens: float) -> float:
+        """Floating-point operations of learning from so many tokens: 6 for each number in a matrix."""
+        width, hidden, layers = self.sizes["width"], self.sizes["hidden"], self.sizes["layers"]
+        return 6 * (layers * (4 * width**2 + 2 * width * hidden) + width * self.vocabulary) * tokens
+
+
+SCALES = (
+    Scale(0, "characters", 330, 256, 4096, 20, {"width": 192, "hidden": 768, "heads": 4, "layers": 4}),
+    Scale(5_000_000, "unigram", 8000, 256, 8192, 5, {"width": 256, "hidden": 1024, "heads": 8, "layers": 6}),
+    Scale(100_000_000, "unigram", 16_000, 512, 16_384, 2, {"width": 512, "hidden": 2048, "heads": 8, "layers": 8}),
+)
+READERS = (  # for networks that read both ways
+    Scale(0, "unigram", 4000, 128, 4096, 20, {"width": 128, "hidden": 512, "heads": 4, "layers": 4}),
+    Scale(5_000_000, "unigram", 8000, 256, 8192, 10, {"width": 256, "hidden": 1024, "heads": 4, "layers": 6}),
+    Scale(100_000_000, "unigram", 16_000, 512, 16_384, 3, {"width": 512, "hidden": 2048, "heads": 8, "layers": 8}),
+)
+
+
+def suit_text(
+    settings: Settings,
+    characters: int,
+    seconds: float | None = None,
+    scales: Sequence[Scale] = SCALES,
+    **model: Any,
+) -> Settings:
+    """The same for a network of plain text, and so many characters to learn from; keywords are settings of it."""
+    scale = [each for each in scales if characters >= each.characters][-1]
+    epochs = float(scale.epochs)
+    if seconds is not None:
+        power = EFFICIENCY * seconds * operations_a_second()
+        while scale is not scales[0] and power < scale.work(scale.epochs / 2 * scale.tokens(characters)):
+            scale = scales[scales.index(scale) - 1]
+        epochs = power / scale.work(scale.tokens(characters))
+    given = settings.train.model_dump(include=settings.train.model_fields_set)
+    batch = given.get("batch_tokens", scale.batch)
+    steps = given.get("steps", max(FEWEST, round(epochs * scale.tokens(characters) / batch)))
+    often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+    return filled(
+        settings,
+        data={"block": scale.block},
+        tokenizer={"kind": scale.kind, "size": scale.vocabulary},
+        model={**scale.sizes, "position": "rotary", "max_positions": scale.block, "dropout": 0.1, **model},
+        train={**LEARNING, "start": "random", "label_smoothing": 0.0, **often, "batch_tokens": batch},
+    )
+
+
 def filled(settings: Settings, **sections: dict[str, Any]) -> Settings:
     """The settings with these values, but for those that were given."""
     whole = settings.model_dump()

@@ -158,7 +158,7 @@ def test_the_same_text_in_any_batch(run):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(0.3)
-    keeper = Keeper(Run(run.settings, run.source_tokenizer, run.target_tokenizer, model), Glossary({"two": ("II",)}))
+    keeper = Keeper(Run(run.settings, model, run.tokenizers), Glossary({"two": ("II",)}))
     texts = [
         f"{pair.source} {'{x}' * (i % 3)} <b>{pair.source}</b> {'{y}' * (i % 2)}" for i, pair in enumerate(pairs(14, 6))
     ]

@@ -1,0 +1,43 @@
+"""What networks are trained for, a module each; a family says which of these it can learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regard.config import Settings
+from regard.errors import ConfigError
+from regard.run import task_of
+from regard.training.tasks.classifying import Classifying
+from regard.training.tasks.denoising import Denoising
+from regard.training.tasks.filling import Filling
+from regard.training.tasks.painting import Painting
+from regard.training.tasks.tagging import Tagging
+from regard.training.tasks.task import Account, Task, Validation
+from regard.training.tasks.translation import Translation
+from regard.training.tasks.writing import Writing
+
+__all__ = ["TASKS", "Account", "Task", "Validation", "choose"]
+
+TASKS: dict[str, type[Task[Any, Any]]] = {
+    "translate": Translation,
+    "write": Writing,
+    "denoise": Denoising,
+    "fill": Filling,
+    "tag": Tagging,
+    "classify": Classifying,
+    "paint": Painting,
+}
+
+
+def choose(settings: Settings) -> type[Task[Any, Any]]:
+    """The task that these settings ask for, if they can be asked of it."""
+    task = TASKS[task_of(settings)].version(settings)
+    if settings.train.choose_by not in task.choices:
+        raise ConfigError(
+            f"train.choose_by={settings.train.choose_by} is no figure of the task {task_of(settings)}: "
+            f"choose {' or '.join(task.choices)}"
+        )
+    for name in task.foreign:
+        if (given := getattr(settings.train, name)) != type(settings.train).model_fields[name].default:
+            raise ConfigError(f"train.{name}={given} means nothing to the task {task_of(settings)}: leave it out")
+    return task
