@@ -45,10 +45,10 @@ class Sinusoidal(nn.Module):
         return sinusoids(torch.arange(count, device=device) + self.offset, self.width, self.base, self.layout)
 
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
-        end = past + x.size(1)
-        if end > self.table.size(0):
-            self.table = self.rows(2 * end, x.device).to(self.table.dtype)
-        return x + self.table[past:end]  # (B, T, D) + (T, D)
+        end, table = past + x.size(1), self.table
+        if end > table.size(0):  # another thread may need another length at this moment: each adds what it has seen
+            table = self.table = self.rows(2 * end, x.device).to(table.dtype)
+        return x + table[past:end]  # (B, T, D) + (T, D)
 
 
 class Learned(nn.Module):
