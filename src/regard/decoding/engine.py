@@ -175,5 +175,5 @@ def some_sources(run: Run, count: int = COMPARED) -> list[list[int]]:
     lines = read_lines(held_out) if data.valid_source and held_out.is_file() else []
     lines = [line.partition("\t")[0] for line in lines if line.strip()][:count]
     lines = lines or [each.english for each in phrasebook.phrases("test", count)]
-    to = data.languages[1] if data.both_ways else None
+    to = data.languages[1] if data.tagged else None
     return [run.encode_source(line, to) for line in lines]

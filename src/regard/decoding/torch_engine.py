@@ -9,6 +9,7 @@ import torch
 from regard.config import DecodeConfig
 from regard.data.batch import pad
 from regard.decoding.search import Found, Watch, search
+from regard.languages import lead_of
 from regard.run import Run
 from regard.workers import workers
 
@@ -54,13 +55,15 @@ def decode_batch(
     prefix: Sequence[int] = (),
     watch: Watch | None = None,
 ) -> list[Found]:
+    """What is found for a batch; translations begin with what leads them, and then with the prefix."""
     source = pad(sources)
     lengths = torch.tensor([len(ids) for ids in sources])
     readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
-    limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
+    given = [[*lead_of(ids), *prefix] for ids in sources]
+    limits = [max(len(ids), limit) for ids, limit in zip(given, limits_of(sources, config), strict=True)]
     never = torch.tensor(run.target_tokenizer.unwritten)
     source, readable = source.to(run.device), readable.to(run.device)
-    return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
+    return search(run.model, source, readable, config, limits, never, cached, given, watch)
 
 
 def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:

@@ -60,6 +60,7 @@ from regard.insight.explain import LIMIT, Pass, evaluating, translate_and_record
 from regard.insight.trace import KINDS
 from regard.insight.words import Word as Spelled
 from regard.insight.words import by_word, is_mark, spell, words
+from regard.languages import Source, lead_of
 from regard.model.attention import Attention
 from regard.model.embedding import Embedding
 from regard.run import Run
@@ -124,7 +125,9 @@ def ask(run: Run, question: Question) -> Answer:
     source = as_read(run, typed, question)
     if len(source.tokens) > (most := limit(run)):
         raise DataError(f"a sentence of {len(source.tokens)} tokens is too long to look at: give one of at most {most}")
-    check_prefix(run, question.prefix, config)
+    lead = tuple(run.lead(question.to or None))
+    prefix = after(lead, question.prefix)
+    check_prefix(run, prefix, config)
     tree = Tree(config) if question.mask else None
     watch = tree.note if tree else None
     with ExitStack() as changes:
@@ -135,8 +138,8 @@ def ask(run: Run, question: Question) -> Answer:
             changes.enter_context(without_positions(run.model))
         if not question.mask:
             changes.enter_context(without_mask(run.model))
-        ids = [token.id for token in source.tokens]
-        seen = translate_and_record(run, ids, config, cached=question.mask, prefix=question.prefix, watch=watch)
+        ids = Source((token.id for token in source.tokens), lead)
+        seen = translate_and_record(run, ids, config, cached=question.mask, prefix=prefix, watch=watch)
         vectors = sums(run, seen)
     return Answer(question, run, typed, source, seen, tree, vectors, time.perf_counter() - began)
 
@@ -174,6 +177,11 @@ def limit(run: Run) -> int:
     maps = model.heads * (model.layers + 2 * model.decoder_layers)
     rows = [model.max_positions] if model.position == "learned" else []
     return min(LIMIT, math.isqrt(NUMBERS // maps), *rows)
+
+
+def after(lead: tuple[int, ...], prefix: tuple[int, ...]) -> tuple[int, ...]:
+    """A prefix without what leads a translation anyway: the page gives back all that stands before a token."""
+    return prefix[len(lead) :] if prefix[: len(lead)] == lead else prefix
 
 
 def check_prefix(run: Run, prefix: Sequence[int], config: DecodeConfig) -> None:
@@ -228,7 +236,7 @@ def machine(run: Run, live: bool = True) -> Machine:
         position=model.position,
         position_base=model.position_base,
         vocabulary={"source": len(run.source_tokenizer), "target": len(run.target_tokenizer)},
-        languages=[*data.languages] if data.both_ways else [],
+        languages=[*data.languages] if data.tagged else [],
         limit=limit(run),
         parts=list(parts(run)),
         examples=[*LECTURE] if data.source == PHRASEBOOK else [],
@@ -302,6 +310,8 @@ def steps(answer: Answer) -> list[Step]:
     tokenizer, logits = answer.run.target_tokenizer, answer.seen.logits  # (T, V)
     probabilities = logits.softmax(-1)
     likeliest = logits.topk(min(OPTIONS, logits.size(1)), dim=1).indices
+    lead = lead_of(answer.seen.source)
+    forced = len(lead) + len(after(lead, answer.question.prefix))
 
     def option(step: int, id: int) -> Option:
         return Option(id, tokenizer.pieces([id])[0], logits[step, id].item(), probabilities[step, id].item())
@@ -310,7 +320,7 @@ def steps(answer: Answer) -> list[Step]:
         Step(
             option(step, id),
             [option(step, each) for each in likeliest[step].tolist()],
-            step < len(answer.question.prefix),
+            step < forced,
         )
         for step, id in enumerate(answer.seen.target)
     ]

@@ -13,7 +13,7 @@ import numpy as np
 from regard.errors import DataError
 
 SPACE = "▁"
-CONTROL = re.compile(r"<pad>|<unk>|<s>|</s>|>>[\w-]+<<")
+CONTROL = re.compile(r"<pad>|<unk>|<s>|</s>|>>[\w-]+<<|__[a-z][\w-]*__")
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # Thai, Lao, kana, Han
 
