@@ -29,7 +29,7 @@ check: $(READY)
 	@$(BIN)/pyright
 	@$(BIN)/python hatch_build.py check test
 
-$(READY): requirements.lock pyproject.toml tools/setup.sh
+$(READY): requirements.lock tests/networks.txt pyproject.toml tools/setup.sh
 	@sh tools/setup.sh
 
 # Write the lock file anew from pyproject.toml.

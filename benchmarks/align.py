@@ -67,9 +67,7 @@ def error_rate(found: Sequence[Links], gold: Sequence[set[tuple[int, int]]]) -> 
 @torch.inference_mode()
 def raw(run: Run, examples: Sequence[Example]) -> list[Links]:
     """The last layer's mean, token by token."""
-    heads = [
-        Head(layer=run.settings.model.decoder_layers - 1, head=h, reads=False) for h in range(run.settings.model.heads)
-    ]
+    heads = [Head(layer=run.translator.decoder_layers - 1, head=h, reads=False) for h in range(run.translator.heads)]
     found: list[Links] = []
     for example in examples:
         (seen,) = see(run, [example], heads)
@@ -91,7 +89,7 @@ def main() -> None:
     choice = choose(run, held_out)
     print("chosen:", *(f"layer {h.layer} head {h.head} where it {('writes', 'reads')[h.reads]};" for h in choice.heads))
 
-    steps = product((False, True), range(run.settings.model.decoder_layers), range(run.settings.model.heads))
+    steps = product((False, True), range(run.translator.decoder_layers), range(run.translator.heads))
     every = [Head(layer=layer, head=head, reads=reads) for reads, layer, head in steps]
     for to in ("fr", "en"):
         pairs = [written[index] if to == "fr" else Pair(*written[index][::-1]) for index in tried]

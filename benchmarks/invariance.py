@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/invariance.py runs/m30k ../shared/data/multi30k/test_2016_flickr.en.gz
 
-Translates the same lines at batch 1, 7 and 64 and shuffled, counts the lines that differ (none should), and times batch
-64 with and without the second look, interleaved.
+Translates the same lines at batch 1, 7 and 64 and shuffled, without the cache, and with a trace; counts the lines that
+differ (none should), and times batch 64 with and without the second look, interleaved.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import regard
@@ -42,12 +44,18 @@ def main() -> None:
     module.decode_batch = decode_batch
     print(f"{again} of {len(lines)} sentences were decoded a second time, alone ({again / len(lines):.1%})")
 
+    def told(name: str, texts: Sequence[str]) -> None:
+        print(f"{name}: {sum(a != b for a, b in zip(texts, reference, strict=True))} lines differ from batch 64")
+
     for batch in (1, 7):
-        texts, _ = translations(run, lines, given.to, batch)
-        print(f"batch {batch}: {sum(a != b for a, b in zip(texts, reference, strict=True))} lines differ from batch 64")
+        told(f"batch {batch}", translations(run, lines, given.to, batch)[0])
     order = random.Random(1).sample(range(len(lines)), len(lines))
-    texts, _ = translations(run, [lines[i] for i in order], given.to, batch=64)
-    print(f"shuffled: {sum(a != reference[i] for a, i in zip(texts, order, strict=True))} lines differ")
+    shuffled = dict(zip(order, translations(run, [lines[i] for i in order], given.to, batch=64)[0], strict=True))
+    told("shuffled", [shuffled[i] for i in range(len(lines))])
+    module.decode_batch = partial(decode_batch, cached=False)
+    told("without the cache", translations(run, lines, given.to, batch=64)[0])
+    module.decode_batch = decode_batch
+    told("with a trace", [regard.explain(run, line, given.to).translation for line in lines])
 
     seconds = {True: 0.0, False: 0.0}
     differ = 0

@@ -199,7 +199,24 @@ def test_a_family_is_told_what_is_wrong_with_its_own_settings(given: Any, senten
             "train.warmup=300 outlasts train.steps=200: lower it or train longer",
         ),
         ({"data": {"languages": ["en"]}}, "data.languages=en should name two languages, such as en,de"),
+        (
+            {"data": {"languages": ["en", "de", "fr"]}},
+            "data.languages=en,de,fr should name two languages, such as en,de",
+        ),
         ({"data": {"languages": ["en", "en"]}}, "data.languages=en,en names one language twice"),
+        ({"data": {"tags": "target"}}, "data.tags=target needs the names of two languages or more in data.languages"),
+        (
+            {"data": {"tags": "both", "languages": ["en", "de", "fr"], "both_ways": True}},
+            "data.both_ways has its tags already: leave out data.tags=both",
+        ),
+        (
+            {
+                "data": {"tags": "both", "languages": ["en", "de", "fr"]},
+                "tokenizer": {"joint": False},
+                "model": {"tied": "target"},
+            },
+            "data.tags=both reads and writes every language: it needs tokenizer.joint=true",
+        ),
         ({"data": {"both_ways": True}}, "data.both_ways needs the languages' names: add --languages en,de"),
         (
             {"tokenizer": {"joint": False}},

@@ -41,7 +41,7 @@ def random_run(tokenizers: tuple[TextTokenizer, TextTokenizer], folder: Path, se
 
 def sources_for(run: Run, count: int = 12) -> list[list[int]]:
     """Token ids of every length from 1 to `count`, each closed by EOS."""
-    size = run.settings.model.source_vocabulary
+    size = run.translator.source_vocabulary
     return [[*torch.randint(4, size, (length,)).tolist(), EOS] for length in range(1, count + 1)]
 
 

@@ -26,5 +26,6 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 torch=$(grep '^torch==' requirements.lock)
 .venv/bin/python -m pip install -qq "$torch" || fail "$torch could not be installed: is the network reachable?"
 .venv/bin/python -m pip install -qq -r requirements.lock || fail "a dependency could not be installed: is the network reachable?"
+.venv/bin/python -m pip install -qq --no-deps -r tests/networks.txt || fail "a network that tests compare with could not be installed: is the network reachable?"
 .venv/bin/python -m pip install -qq --no-deps --no-build-isolation --editable . || fail "regard itself could not be installed: see the message above."
 touch .venv/.ready

@@ -52,6 +52,10 @@ class Engine(StrEnum):
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A folder that regard train or regard demo wrote.")]
 OnDevice = Annotated[Device, typer.Option("--device", help="Where to compute; auto takes a GPU where there is one.")]
+From = Annotated[
+    str | None,
+    typer.Option("--from", help="The language of the text, where a run must be told: imported ones of many."),
+]
 To = Annotated[str | None, typer.Option("--to", help="The language to translate into, where a run knows several.")]
 Beam = Annotated[
     int | None, typer.Option("--beam", min=1, help="Hypotheses kept at each step; 1 is greedy. [run's own: 5]")
@@ -222,6 +226,7 @@ def translate(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write the translated document.")] = None,
+    from_: From = None,
     to: To = None,
     beam: Beam = None,
     n_best: Annotated[int, typer.Option("--n-best", min=1, help="Translations of each line, the best first.")] = 1,
@@ -284,7 +289,7 @@ def translate(
         raise typer.BadParameter("a document and --out go together; without them lines come from stdin.")
     if file and (n_best > 1 or scores or confidence or alignment or as_json):
         raise typer.BadParameter("a document has room for its translation alone: leave out what prints more.")
-    loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])
+    loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))]).reading(from_)
     decode = override({}, [f"decode.{each}" for each in assignments or []]).get("decode", {})
     how: dict[str, Any] = {
         "n_best": n_best,
@@ -341,6 +346,7 @@ def evaluate(
     stride: Annotated[
         int | None, typer.Option("--stride", min=1, help="With --text: tokens between windows. [half of one]")
     ] = None,
+    from_: From = None,
     to: To = None,
     beside: Beside = None,
     compare: Annotated[
@@ -369,9 +375,11 @@ def evaluate(
     source = pairs or source
     if source is None or (target is None and pairs is None):
         raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs, or --text.")
-    loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])
-    other = regard.load(compare, on=device) if compare else None
-    result = regard.evaluate(loaded, source, target, to, other, **({"beam": beam} if beam else {}))
+    runs = [regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])]
+    runs += [regard.load(compare, on=device)] if compare else []
+    asking = [each.settings.data.tags == "both" for each in runs]  # --from is told to these, or refused by all
+    told = [each.reading(from_) if asks or not any(asking) else each for each, asks in zip(runs, asking, strict=True)]
+    result = regard.evaluate(told[0], source, target, to, *told[1:], **({"beam": beam} if beam else {}))
     typer.echo(json.dumps(asdict(result), ensure_ascii=False) if as_json else str(result))
 
 
@@ -522,6 +530,7 @@ def explain(
         str,
         typer.Argument(metavar="TEXT", help="What to look into: a sentence, a prompt, a caption, or an image file."),
     ],
+    from_: From = None,
     to: To = None,
     out: Annotated[
         Path | None,
@@ -543,7 +552,7 @@ def explain(
         bundle.page()
     elif out:
         figures.check(out)
-    loaded, decode = regard.load(run, on=device), {"beam": beam} if beam else {}
+    loaded, decode = regard.load(run, on=device).reading(from_), {"beam": beam} if beam else {}
     trace = bundle.save(loaded, text, to, page, **decode) if page else regard.explain(loaded, text, to, **decode)
     at, within = layer - 1 if layer else None, head - 1 if head else None
     drawn = figures.terminal if trace.patches is None else overlays.terminal
@@ -561,12 +570,13 @@ def explore(
         str, typer.Option("--host", help="The address to serve it at; 127.0.0.1 is seen by this machine alone.")
     ] = "127.0.0.1",
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
+    from_: From = None,
     device: OnDevice = Device.auto,
 ) -> None:
     """Show a run thinking, in the browser:  regard explore runs/demo"""
     from regard.insight import explore as explorer
 
-    explorer.explore(run, host=host, port=port, open_page=not no_open, on=device)
+    explorer.explore(run, host=host, port=port, open_page=not no_open, on=device, source_language=from_)
 
 
 class Format(StrEnum):

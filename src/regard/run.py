@@ -16,7 +16,7 @@ origin/             of an imported run, what the way back needs
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -24,9 +24,10 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from regard import device
+from regard import device, languages
 from regard.config import FORMAT, ModelConfig, Settings, TranslatorConfig, to_json, validate
 from regard.errors import ConfigError, RunError
+from regard.languages import Source
 from regard.model import FAMILIES, build, parameters
 from regard.tokens.characters import CharacterTokenizer
 from regard.tokens.image import ImageTokenizer
@@ -79,6 +80,7 @@ class Run:
     tokenizers: dict[str, Any]
     folder: Path | None = None
     engines: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # at work for it on other runtimes
+    source_language: str | None = None  # of what it reads, where it must be told: see `reading`
 
     @property
     def task(self) -> str:
@@ -140,9 +142,14 @@ class Run:
         """How many tokens a network that writes text sees at once."""
         return self.settings.data.block or self.model.config.max_positions
 
+    def reading(self, language: str | None) -> Run:
+        """The same run, told the language of what it reads; None for a run that need not be told."""
+        languages.check_source(self.settings.data, language)
+        return replace(self, source_language=language)
+
     def encode_source(self, text: str, to: str | None = None, sampling: float = 0.0) -> list[int]:
-        """The ids that the encoder reads: the tag of the language asked for, if the run has several; the text; EOS."""
-        return [*self.tag(to), *self.source_tokenizer.encode(text, sampling), EOS]
+        """The ids that the encoder reads, and their lead: a language's tag, if the run has several; the text; EOS."""
+        return Source([*self.tag(to), *self.source_tokenizer.encode(text, sampling), EOS], self.lead(to))
 
     def encode_target(self, text: str, sampling: float = 0.0) -> list[int]:
         return [*self.target_tokenizer.encode(text, sampling), EOS]
@@ -150,30 +157,16 @@ class Run:
     def tag(self, to: str | None) -> list[int]:
         """What opens a source sentence to be translated into a language."""
         self.require("translate", "denoise")
-        data = self.settings.data
-        if data.both_ways:
-            both = " and ".join(data.languages)
-            if to is None:
-                raise RunError(f"this run translates into {both}: say which, as in --to {data.languages[1]}")
-            if to not in data.languages:
-                raise RunError(f"to {to} is not possible: this run translates into {both}")
-            return [self.source_tokenizer.tag(to)]
-        if to is not None and to not in data.languages[1:]:
-            known = (
-                f"into {data.languages[1]} only"
-                if data.languages
-                else "one way, and does not know its languages' names"
-            )
-            raise RunError(f"to {to} is not possible: this run translates {known}")
-        return []
+        told = languages.before_source(self.settings.data, self.source_language, to)
+        return [self.source_tokenizer.tag(language) for language in told]
+
+    def lead(self, to: str | None) -> list[int]:
+        """What leads its translation, for a network that is told there."""
+        return [self.target_tokenizer.tag(language) for language in languages.before_target(self.settings.data, to)]
 
     def way(self, to: str | None) -> tuple[str | None, str | None]:
         """The languages that a translation goes from and to, as far as their names are known."""
-        languages = self.settings.data.languages
-        if not languages:
-            return None, to
-        source, target = languages
-        return (target, source) if to == source else (source, target)
+        return languages.way(self.settings.data, self.source_language, to)
 
     def save(self, folder: Path) -> None:
         self.save_description(folder)

@@ -9,6 +9,7 @@ import torch
 
 import regard
 from regard.config import DecodeConfig, Gpt2Config
+from regard.config.networks import Position
 from regard.decoding.continuing import Continuing, first_seen
 from regard.decoding.generate import generate, stream
 from regard.errors import ConfigError, RunError
@@ -23,7 +24,7 @@ def run(rhymes):
     return regard.load(rhymes, on="cpu")
 
 
-def lively(position: str = "learned") -> Gpt2:
+def lively(position: Position = "learned") -> Gpt2:
     """A random network whose choices differ clearly."""
     torch.manual_seed(3)
     config = Gpt2Config(vocabulary=19, width=24, hidden=30, heads=3, layers=2, max_positions=8, position=position)

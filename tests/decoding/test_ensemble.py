@@ -98,7 +98,7 @@ def test_runs_translate_together(counting):
     """Beside a run that has learned nothing, one that has still knows best; and the lone runs are left as they were."""
     run = regard.load(counting, on="cpu")
     torch.manual_seed(4)
-    other = replace(run, model=Translator(run.settings.model.model_copy(update={"width": 24, "heads": 3})).eval())
+    other = replace(run, model=Translator(run.translator.model_copy(update={"width": 24, "heads": 3})).eval())
     both = ensemble([run, other])
     known = pairs(20, seed=5)
     translated = list(regard.translate(both, [pair.source for pair in known], to="fr"))
@@ -122,7 +122,7 @@ def test_runs_that_do_not_go_together_are_refused(part: str, tokenizers, tmp_pat
         "source vocabulary": replace(first, tokenizers={**first.tokenizers, "source": tokenizers[1]}),
         "target vocabulary": replace(first, tokenizers={**first.tokenizers, "target": tokenizers[0]}),
         "pair of languages": replace(first, settings=with_languages(first)),
-        "device": replace(first, model=Translator(first.settings.model).to("meta")),
+        "device": replace(first, model=Translator(first.translator).to("meta")),
     }
     with pytest.raises(RunError) as refused:
         ensemble([first, replace(runs[part], folder=None)])

@@ -174,6 +174,24 @@ def test_a_prefix_is_written_whatever_the_rules_say():
     assert [(each.ids, each.finished) for each in ended.hypotheses] == [((), True)]
 
 
+def test_each_sentence_may_begin_in_its_own_way_and_what_is_never_written_costs_nothing():
+    model, config = lively(vocabulary=11, seed=5), DecodeConfig(beam=3)
+    source, readable = sources(11, [4, 2, 5])
+    prefixes = [(BOS, 7), (UNKNOWN, 9), (PAD, 5)]
+    together = search(model, source, readable, config, [6, 8, 7], FORBIDDEN, prefix=prefixes)
+    for row, (found, limit) in enumerate(zip(together, [6, 8, 7], strict=True)):
+        alone = (source[row : row + 1], readable[row : row + 1])
+        [expected] = search(model, *alone, config, [limit], FORBIDDEN, prefix=prefixes[row])
+        assert [each.ids for each in found.hypotheses] == [each.ids for each in expected.hypotheses]
+        for each in found.hypotheses:
+            assert each.ids[:2] == prefixes[row]
+            target = torch.tensor([[*each.ids, EOS]] if each.finished else [each.ids])
+            logits = model(alone[0], torch.cat([torch.tensor([[BOS]]), target[:, :-1]], 1), alone[1])
+            logits[..., FORBIDDEN] = -torch.inf
+            chosen = logits.log_softmax(-1).gather(2, target.unsqueeze(2))[0, 1:]
+            assert each.log_probability == pytest.approx(chosen.sum().item(), abs=1e-4)
+
+
 def test_a_network_that_gives_no_numbers_is_not_taken_for_stuck():
     log_probabilities, stuck = Rules(DecodeConfig()).log_probabilities(
         torch.full((2, 1), BOS), torch.stack([torch.full((9,), torch.nan), torch.full((9,), -torch.inf)])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from counting import pairs, settings
+from foreign_translators import learned
 from regard.config import Settings, validate
 from regard.run import Run, load
 from regard.tokens.text import TextTokenizer
@@ -35,3 +36,11 @@ def tokenizers() -> tuple[TextTokenizer, TextTokenizer]:
     texts = TEXTS + [pair.source for pair in pairs(50, seed=3)]
     target = [pair.target for pair in pairs(50, seed=3)]
     return TextTokenizer.learn(texts, size=330), TextTokenizer.learn(target, size=310, kind="bpe")
+
+
+@pytest.fixture(scope="session")
+def models() -> tuple[bytes, bytes]:
+    """Two vocabularies as other people have them."""
+    both = pairs(60, seed=4)
+    source = learned([pair.source for pair in both], "unigram")
+    return source, learned([pair.target for pair in both], "unigram")

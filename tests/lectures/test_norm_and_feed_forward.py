@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -12,7 +14,7 @@ from regard.model.block import FeedForward, PostNorm
 def test_layer_norm_is_g_times_x_minus_mu_over_sigma_plus_b_with_the_one_over_h_variance():
     """h = g ⊙ (x − μ) / σ + b, μ = 1/H Σ x_i, σ² = 1/H Σ (x_i − μ)² (Ba et al. 2016, equation 4)."""
     H = 6
-    norm = PostNorm(width=H).norm
+    norm: Any = PostNorm(width=H).norm
     g, b, x = (torch.randn(H) for _ in "gbx")
     with torch.no_grad():
         norm.weight.copy_(g)

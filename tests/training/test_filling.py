@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from regard.training.tasks import choose
 from regard.training.tasks.filling import Filling, Finding, up_to
 from regard.training.train import train, train_into
 
-SHORT = {"steps": 8, "warmup": 2, "validate_every": 4, "log_every": 4}
+SHORT: dict[str, Any] = {"steps": 8, "warmup": 2, "validate_every": 4, "log_every": 4}
 
 
 def same(one, other) -> bool:
@@ -39,7 +40,7 @@ def some_batch(vocabulary: int):
 def test_the_loss_is_the_cross_entropy_at_the_hidden_tokens_alone(gaps):
     model, batch = regard.load(gaps).model, some_batch(300)
     logits = model(batch.ids, batch.readable)
-    expected = sum(
+    expected: Any = sum(
         -logits[row, place].log_softmax(-1)[label] for row, place, label in [(0, 2, 8), (1, 1, 10), (1, 2, 11)]
     )
     found = Finding().loss(model, batch)
@@ -142,7 +143,7 @@ def test_from_files_it_suits_the_corpus_and_the_time(tmp_path):
 
 def test_a_run_starts_from_another_and_only_its_new_head_is_new(gaps, tmp_path, capsys):
     given = {"train": {"start_from": str(gaps), "task": "classify"}, "data": {"labelled": "x.tsv"}}
-    chosen = validate(Settings, like_its_parent(given), "test")
+    chosen: Any = validate(Settings, like_its_parent(given), "test")
     parent = regard.load(gaps)
     assert chosen.model == parent.settings.model.model_copy(update={"vocabulary": chosen.model.vocabulary})
     assert chosen.tokenizer == parent.settings.tokenizer
@@ -182,9 +183,9 @@ def test_settings_that_start_from_nothing_are_left_alone():
 def test_a_student_begins_with_every_other_layer_of_its_teacher(tmp_path):
     teacher = regard.load(_deep(tmp_path))
     given = {"train": {"teacher": str(teacher.folder)}, "model": {"family": "distilbert"}}
-    chosen = validate(Settings, like_its_parent(given), "test").model
+    chosen: Any = validate(Settings, like_its_parent(given), "test").model
     assert (chosen.layers, chosen.width, chosen.token_types, chosen.pooling) == (2, 8, 0, "relu")
-    student = regard.load(teacher.folder)
+    student = regard.load(str(teacher.folder))
     student.model = build(chosen.model_copy(update={"vocabulary": len(teacher.tokenizers["text"])}))
     inherit(student, teacher)
     for number, block in enumerate(student.model.encoder.blocks):
@@ -192,7 +193,7 @@ def test_a_student_begins_with_every_other_layer_of_its_teacher(tmp_path):
         assert all(torch.equal(value, expected[name]) for name, value in block.state_dict().items())
 
 
-def _deep(tmp_path):
+def _deep(tmp_path) -> Any:
     """A teacher of four layers, hardly trained."""
     chosen = settings(model={"width": 8, "hidden": 12, "layers": 4}, **{**SHORT, "steps": 1, "warmup": 0})
     return train_into(tmp_path / "deep", chosen, Prose(prose().train[:50], prose().valid[:5]), on="cpu").folder
@@ -202,7 +203,7 @@ def test_the_loss_of_distillation_is_its_formula(gaps, tmp_path):
     teacher, batch = regard.load(gaps), some_batch(300)
     chosen = settings(teacher=str(gaps), temperature=3.0)
     torch.manual_seed(3)
-    student = build(teacher.settings.model.model_copy(update={"layers": 1}))
+    student: Any = build(teacher.settings.model.model_copy(update={"layers": 1}))
     objective = Distilling(regard.load(gaps), chosen.train)
     found = objective.loss(student, batch)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 import torch
@@ -71,7 +72,8 @@ def test_the_loss_is_the_cross_entropy_of_the_head_against_the_links():
 
 
 def test_what_is_watched_is_the_first_head_of_the_last_layer_but_one():
-    model, batch = learner().model.eval(), collate(examples(3))
+    batch = collate(examples(3))
+    model: Any = learner().model.eval()
     with watched(model) as looks:
         model(batch.source, batch.target, batch.readable)
     given = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -34,7 +36,7 @@ def sentences(count: int, seed: int) -> list[Sentence]:
     return found
 
 
-CORPUS = Parts(sentences(300, seed=1), sentences(40, seed=2))
+CORPUS: Parts[Sequence[Sentence]] = Parts(sentences(300, seed=1), sentences(40, seed=2))
 
 
 def settings(**train) -> Settings:
@@ -115,7 +117,7 @@ def test_from_files_a_part_is_set_aside_and_the_settings_suit(tmp_path):
     train, valid = choose(chosen).read(chosen)
     assert (len(train), len(valid)) == (270, 30)
     assert sorted([*train, *valid]) == sorted(CORPUS.train)
-    suited = choose(chosen).suit(chosen, Parts(train, valid), None)
+    suited: Any = choose(chosen).suit(chosen, Parts(train, valid), None)
     assert (suited.model.width, suited.model.fills) == (128, False)
     both = validate(Settings, {**given, "data": {**given["data"], "valid_tagged": given["data"]["tagged"]}}, "test")
     assert [len(part) for part in choose(both).read(both)] == [300, 300]

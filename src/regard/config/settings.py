@@ -24,8 +24,9 @@ class DataConfig(Config):
     valid_source: str = ""  # the same two for validation; without them a part of the corpus is set aside
     valid_target: str = ""
     alignments: str = ""  # gold links between the words of each training pair, 0-0 1-2, for train.guided_alignment
-    languages: tuple[str, ...] = ()  # names of source and target language, such as en,de; needed by both_ways
+    languages: tuple[str, ...] = ()  # names of source and target language, such as en,de; needed by both_ways and tags
     both_ways: bool = False  # learn target → source as well, in one model
+    tags: Literal["none", "target", "both"] = "none"  # which of its many languages an imported network is told
     valid_size: Count = 1000  # sentences to set aside when no validation files are given, at most a tenth
     max_tokens: Count = 256  # longer training sentences are left out, and counted
     text: tuple[str, ...] = ()  # files of plain text, for networks that read and write but one
@@ -59,23 +60,31 @@ class DataConfig(Config):
             raise ValueError(f"data.picture_size={list(given)} should be height and width, such as [32, 32]")
         return given
 
+    @property
+    def asks_language(self) -> bool:
+        """Whether a language is told by a tag, so that it must be asked for."""
+        return self.both_ways or self.tags != "none"
+
     @model_validator(mode="after")
     def both_ways_need_names(self) -> Self:
-        if self.languages and len(self.languages) != 2:
+        if self.languages and len(self.languages) != 2 and self.tags == "none":
             raise ValueError(f"data.languages={','.join(self.languages)} should name two languages, such as en,de")
         if len(set(self.languages)) != len(self.languages):
             raise ValueError(f"data.languages={','.join(self.languages)} names one language twice")
         if self.both_ways and not self.languages:
             raise ValueError("data.both_ways needs the languages' names: add --languages en,de")
+        if self.tags != "none" and self.both_ways:
+            raise ValueError(f"data.both_ways has its tags already: leave out data.tags={self.tags}")
+        if self.tags != "none" and len(self.languages) < 2:
+            raise ValueError(f"data.tags={self.tags} needs the names of two languages or more in data.languages")
         return self
 
 
 class TokenizerConfig(Config):
     """How text becomes ids."""
 
-    kind: Literal["unigram", "bpe", "characters", "imported"] = (
-        "unigram"  # characters: each one that the text has, whatever size is; imported: another's, which came with a run
-    )
+    # characters: each one that the text has, whatever size is; imported: another's, which came with a run
+    kind: Literal["unigram", "bpe", "characters", "imported"] = "unigram"
     size: Annotated[int, Field(ge=300, le=LARGEST)] = 4000  # pieces at most; 256 are bytes: no text is unknown
     joint: bool = True  # one vocabulary for both languages, or one for each
     sampling: Share = 0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
@@ -217,4 +226,6 @@ class Settings(Config):
             )
         if self.data.both_ways and not self.tokenizer.joint:
             raise ValueError("data.both_ways reads and writes both languages: it needs tokenizer.joint=true")
+        if self.data.tags == "both" and not self.tokenizer.joint:
+            raise ValueError("data.tags=both reads and writes every language: it needs tokenizer.joint=true")
         return self

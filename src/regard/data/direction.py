@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from regard.config import DataConfig
 from regard.data.corpus import Pair
+from regard.errors import ConfigError
 
 
 class Directed(NamedTuple):
@@ -20,6 +21,11 @@ class Directed(NamedTuple):
 
 def directed(pairs: Sequence[Pair], data: DataConfig) -> list[Directed]:
     """The pairs as they are to be learned: source → target, and target → source too where both ways are asked for."""
+    if data.tags != "none":
+        raise ConfigError(
+            f"data.tags={data.tags} is of imported runs, and pairs are of two languages: "
+            "leave it at none, or set data.both_ways"
+        )
     if not data.both_ways:
         return [Directed(pair.source, pair.target) for pair in pairs]
     first, second = data.languages

@@ -17,6 +17,7 @@ from regard.data.batch import Example
 from regard.decoding.heads import choice_of
 from regard.decoding.reading import Reading, read
 from regard.errors import DataError
+from regard.languages import lead_of
 from regard.run import Run
 
 MARGIN = 1e-5  # two words looked at as equally as this may change places in another batch
@@ -28,8 +29,8 @@ def align(run: Run, sources: Sequence[str], targets: Sequence[str], to: str | No
     """The links between each source and its target, by one pass over both."""
     if len(sources) != len(targets):
         raise DataError(f"{len(sources)} sources cannot be aligned with {len(targets)} targets: give as many of each")
-    pairs = zip(sources, targets, strict=True)
-    examples = [Example(run.encode_source(source, to), run.encode_target(target)) for source, target in pairs]
+    reads, writes = [run.encode_source(source, to) for source in sources], map(run.encode_target, targets)
+    examples = [Example(source, [*lead_of(source), *target]) for source, target in zip(reads, writes, strict=True)]
     return [links_in(reading) for reading in read(run, examples, choice_of(run).heads, hangs)]
 
 

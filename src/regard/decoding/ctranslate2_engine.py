@@ -4,9 +4,10 @@ engine = CTranslate2Engine(run)                converts once, into RUN/engines/c
 found = engine.search(sources, config)
 
 Its beam search follows our rule: K candidates are looked at, those that end are finished, the next best take their
-places, and K finished hypotheses end the search. Two things are its own. It has one length limit for a batch, so a
-sentence that reaches its own is searched again under that. And it reports no margins: `Found.margin` tells only how far
-the finished hypotheses lie apart; where that is next to nothing, our own search decides.
+places, and K finished hypotheses end the search. Three things are its own. It has one length limit for a batch, so a
+sentence that reaches its own is searched again under that. It reports no margins: `Found.margin` tells only how far the
+finished hypotheses lie apart; where that is next to nothing, our own search decides. And right behind what leads a
+translation it lets none end but the likeliest; where another could, our own search decides as well.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from regard.decoding.torch_engine import MARGIN, TorchEngine, limits_of
 from regard.errors import DeviceError, RunError
 from regard.exchange import ctranslate2, positions
 from regard.extras import needed
+from regard.languages import lead_of
 from regard.precision import PATIENCE
 from regard.run import PARAMETERS, Run
 from regard.tokens.text import EOS
@@ -98,16 +100,27 @@ class CTranslate2Engine:
             anew = self.within([sources[index] for index in indices], config, limit, best)
             for index, each in zip(indices, anew, strict=True):
                 found[index] = each
-        near = [index for index, each in enumerate(found) if each.margin < MARGIN]
+        near = sorted(self.empty(sources, config).union(i for i, each in enumerate(found) if each.margin < MARGIN))
         own = TorchEngine(self.run).search([sources[index] for index in near], config)
         for index, each in zip(near, own, strict=True):
             found[index] = each
         return found
 
+    def empty(self, sources: Sequence[list[int]], config: DecodeConfig) -> set[int]:
+        """Which sources have an empty translation among the first that the beam looks at behind a lead."""
+        led = [index for index, ids in enumerate(sources) if lead_of(ids)]
+        if not led:
+            return set()
+        briefly = config.model_copy(update={"max_length": 1 + len(lead_of(sources[led[0]]))})
+        first = TorchEngine(self.run).search([sources[index] for index in led], briefly)
+        return {index for index, each in zip(led, first, strict=True) if any(one.finished for one in each.hypotheses)}
+
     def within(self, sources: Sequence[list[int]], config: DecodeConfig, limit: int, best: int | None) -> list[Found]:
         alpha = config.length_penalty or SMALLEST
+        leads = [[self.targets[id] for id in lead_of(ids)] for ids in sources]
         results = self.translator.translate_batch(
             [[self.sources[id] for id in without_end(ids)] for ids in sources],
+            target_prefix=leads if any(leads) else None,
             max_batch_size=self.split.batch,
             beam_size=config.beam,
             num_hypotheses=min(config.beam, (best or config.beam) + 1),  # and one, to see by how much the best one won

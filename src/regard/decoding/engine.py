@@ -41,7 +41,9 @@ ENGINES = ("auto", "torch", "ctranslate2")
 WORTH = 100  # sentences at once, from which on an engine is worth making
 COMPARED = 64  # sentences that both engines translate
 LONG = 60  # tokens that a translation may have there: a text that the run does not know would have no end
-BATCHES = (8, 16, 32)  # sentences that a worker may decode at once
+BATCHES = (32, 16, 64)  # sentences that a worker may decode at once; the first is the one that is taken untried
+TURNS = 2  # that each worker has at the largest batch while they are measured: in fewer, one waits for the other
+PATIENCE = 5.0  # seconds, after which no further batch is measured
 
 
 class Engine(Protocol):
@@ -142,16 +144,18 @@ def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTra
 
 def measured(run: Run, config: DecodeConfig, precision: str) -> dict[str, Split]:
     """The quickest way to translate sentences one by one, and the quickest for many."""
-    cores, sources = torch.get_num_threads(), some_sources(run)
+    cores = torch.get_num_threads()
+    sources = some_sources(run, TURNS * cores * max(BATCHES))
     config = config.model_copy(update={"max_length": min(LONG, config.max_length)})
     splits = {Split(cores, 1), Split(1, cores)}
     alone = min(splits, key=lambda split: seconds_alone(CTranslate2Engine(run, precision, split), sources, config))
     engine, times = CTranslate2Engine(run, precision, Split(cores, 1)), {}
     for batch in BATCHES:
-        engine.split = Split(cores, 1, batch)
-        began = perf_counter()
-        engine.search(sources, config, best=1)
-        times[engine.split] = perf_counter() - began
+        if sum(times.values()) < PATIENCE:
+            engine.split = Split(cores, 1, batch)
+            began = perf_counter()
+            engine.search(sources, config, best=1)
+            times[engine.split] = perf_counter() - began
     return {"alone": alone, "together": min(times, key=lambda split: times[split])}
 
 
@@ -164,12 +168,12 @@ def seconds_alone(engine: Engine, sources: Sequence[list[int]], config: DecodeCo
     return median(times)
 
 
-def some_sources(run: Run) -> list[list[int]]:
+def some_sources(run: Run, count: int = COMPARED) -> list[list[int]]:
     """Sentences of the run's validation file, if that is still there, or of the phrasebook: any text will do."""
     data = run.settings.data
     held_out = Path(data.valid_source)
     lines = read_lines(held_out) if data.valid_source and held_out.is_file() else []
-    lines = [line.partition("\t")[0] for line in lines if line.strip()][:COMPARED]
-    lines = lines or [each.english for each in phrasebook.phrases("test", COMPARED)]
-    to = data.languages[1] if data.both_ways else None
+    lines = [line.partition("\t")[0] for line in lines if line.strip()][:count]
+    lines = lines or [each.english for each in phrasebook.phrases("test", count)]
+    to = data.languages[1] if data.asks_language else None
     return [run.encode_source(line, to) for line in lines]

@@ -94,7 +94,9 @@ def difference(one: Run, other: Run) -> str | None:
     parts = {
         "source vocabulary": [run.source_tokenizer.processor.serialized_model_proto() for run in (one, other)],
         "target vocabulary": [run.target_tokenizer.processor.serialized_model_proto() for run in (one, other)],
-        "pair of languages": [(run.settings.data.languages, run.settings.data.both_ways) for run in (one, other)],
+        "pair of languages": [
+            (data.languages, data.both_ways, data.tags) for data in (one.settings.data, other.settings.data)
+        ],
         "device": [run.device for run in (one, other)],
     }
     return next((name for name, (a, b) in parts.items() if a != b), None)

@@ -23,6 +23,7 @@ from torch import Tensor
 from regard.config.base import Config, Whole
 from regard.data.batch import Example, PairBatch, collate, grouped
 from regard.errors import RunError
+from regard.languages import lead_of
 from regard.model.translator import Translator
 from regard.run import Run
 from regard.tokens.words import by_word, words_of
@@ -48,7 +49,7 @@ class Reading:
     """One pair, read again."""
 
     example: Example
-    log_probabilities: np.ndarray  # of each target token, and of EOS after them
+    log_probabilities: np.ndarray  # of each target token that was chosen, and of EOS after them
     looks: np.ndarray  # (target words, source words + 1), by the heads asked for; what is no word comes last
 
 
@@ -75,9 +76,10 @@ def read_batch(run: Run, examples: Sequence[Example], heads: Sequence[Head]) -> 
     logits[:, :, run.target_tokenizer.unwritten] = -torch.inf  # as in a search, the others share their probability
     scored = logits.log_softmax(-1).gather(2, batch.labels.unsqueeze(2)).squeeze(2).cpu().numpy()  # (B, T + 1)
     looks = mean_look(weights, heads, batch)
+    leads = [len(lead_of(each.source)) for each in examples]
     return [
-        Reading(each, scores[: len(each.target)], look_by_word(run, each, look))
-        for each, scores, look in zip(examples, scored, looks, strict=True)
+        Reading(each, scores[lead : len(each.target)], look_by_word(run, each, look))
+        for each, lead, scores, look in zip(examples, leads, scored, looks, strict=True)
     ]
 
 

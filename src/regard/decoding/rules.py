@@ -6,7 +6,7 @@ log_probabilities, stuck = rules.log_probabilities(writing.written, writing.logi
 A rule changes logits before their softmax is taken, so that the other tokens share what it takes away. The rules are
 Hugging Face's logits processors, to the number.
 
-Shapes: R rows, t tokens written, <s> the first of them, V vocabulary.
+Shapes: B sentences, P tokens of a prefix, R rows, t tokens written, <s> the first of them, V vocabulary.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from regard.config import DecodeConfig
 from regard.tokens.text import EOS
 
 Rule = Callable[[Tensor, Tensor], None]  # written (R, t) and logits (R, V), which it changes
+Prefix = Sequence[int] | Sequence[Sequence[int]]  # of all sentences, or of each its own, equally long
 
 
 def never(written: Tensor, logits: Tensor, forbidden: Tensor) -> None:
@@ -51,10 +52,14 @@ def repeats_cost(written: Tensor, logits: Tensor, factor: float) -> None:
 
 
 class Rules:
-    """Those rules that the settings turn on; one that is off takes no time. A prefix is written whatever they say."""
+    """Those rules that the settings turn on; one that is off takes no time.
 
-    def __init__(self, config: DecodeConfig, forbidden: Tensor | None = None, prefix: Sequence[int] = ()):
-        self.prefix, self.rules = prefix, list[Rule]()
+    A prefix is written whatever they say. It costs what it costs, but for what is never written: that was not chosen.
+    """
+
+    def __init__(self, config: DecodeConfig, forbidden: Tensor | None = None, prefix: Prefix = ()):
+        self.prefix = torch.atleast_2d(torch.tensor(prefix, dtype=torch.long))  # (B, P), or (1, P) for all
+        self.forbidden, self.rules = forbidden, list[Rule]()
         if config.repetition_penalty != 1:
             self.rules.append(partial(repeats_cost, factor=config.repetition_penalty))
         if config.no_repeat:
@@ -69,13 +74,12 @@ class Rules:
 
         Those can only end, which then costs nothing, and what they have written so far stays unfinished.
         """
-        step = written.size(1) - 1
-        given = self.prefix[step] if step < len(self.prefix) else None
-        before = None if given is None else logits[:, given].clone()
+        given = self.given(written)
+        before = None if given is None else logits.gather(1, given)
         for rule in self.rules:
             rule(written, logits)
-        if before is not None:
-            logits[:, given] = before
+        if given is not None and before is not None:
+            logits.scatter_(1, given, before)
 
         log_probabilities = logits.log_softmax(-1)
         stuck = log_probabilities[:, EOS].isnan()
@@ -84,12 +88,19 @@ class Rules:
             log_probabilities[stuck] = -torch.inf
             log_probabilities[stuck, EOS] = 0.0
         if given is not None:
-            log_probabilities = only(log_probabilities, given)
+            log_probabilities = self.only(log_probabilities, given)
         return log_probabilities, stuck
 
+    def given(self, written: Tensor) -> Tensor | None:
+        """The token of the prefix that each row goes on by, (R, 1); no sentence is done before its own is written."""
+        step = written.size(1) - 1
+        if step >= self.prefix.size(1):
+            return None
+        return self.prefix[:, step : step + 1].repeat_interleave(len(written) // len(self.prefix), 0).to(written.device)
 
-def only(log_probabilities: Tensor, token: int) -> Tensor:
-    """No choice but one token, which costs what it costs."""
-    alone = torch.full_like(log_probabilities, -torch.inf)
-    alone[:, token] = log_probabilities[:, token]
-    return alone
+    def only(self, log_probabilities: Tensor, given: Tensor) -> Tensor:
+        """No choice but the token given."""
+        costs = log_probabilities.gather(1, given)
+        if self.forbidden is not None:
+            costs = costs.masked_fill(torch.isin(given, self.forbidden.to(given.device)), 0.0)
+        return torch.full_like(log_probabilities, -torch.inf).scatter_(1, given, costs)

@@ -17,7 +17,7 @@ difference that any of its choices hung on; `decoding.translate` decodes again, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -28,7 +28,7 @@ from regard.decoding.candidates import Candidates, likeliest
 from regard.decoding.coverage import with_coverage
 from regard.decoding.diverse import likeliest_by_group
 from regard.decoding.hypothesis import Found, Hypothesis, penalty
-from regard.decoding.rules import Rules
+from regard.decoding.rules import Prefix, Rules
 from regard.decoding.sample import sample
 from regard.decoding.writing import Growing, Writer, Writing
 from regard.errors import ConfigError
@@ -60,14 +60,14 @@ def search(
     limits: list[int],
     forbidden: Tensor | None = None,
     cached: bool = True,
-    prefix: Sequence[int] = (),
+    prefix: Prefix = (),
     watch: Watch | None = None,
 ) -> list[Found]:
     """The hypotheses for each row of source (B, S) that the settings ask for, at most `limits[b]` tokens long.
 
     `forbidden` ids are never written, and the others share their probability. Without the cache every step computes all
-    positions anew, to the same end. Every hypothesis begins with the `prefix`, forbidden or not, and `watch` is told of
-    each step of each sentence, where there is one beam to watch.
+    positions anew, to the same end. Every hypothesis begins with the `prefix`, forbidden or not, or with its sentence's
+    own, and `watch` is told of each step of each sentence, where there is one beam to watch.
     """
     if watch is not None and (config.samples or config.groups > 1):
         raise ConfigError("only one beam can be watched: set groups=1 and samples=0")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
 from regard.config import DecodeConfig
 from regard.data.batch import pad
 from regard.decoding.search import Found, Watch, search
+from regard.languages import lead_of
 from regard.run import Run
+from regard.workers import workers
 
 BATCH = 64  # sentences decoded together
 MARGIN = 1e-4  # a choice closer than this may fall otherwise in another batch: that sentence is decoded again, alone
@@ -26,13 +28,23 @@ class TorchEngine:
     def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]:
         """What is found for each source; all of the beam, whatever number is asked for."""
         longest_first = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
+        batches = [longest_first[start : start + self.batch] for start in range(0, len(sources), self.batch)]
         found = [Found()] * len(sources)
-        for start in range(0, len(sources), self.batch):
-            chunk = longest_first[start : start + self.batch]
-            for index, result in zip(chunk, decode_batch(self.run, [sources[i] for i in chunk], config), strict=True):
-                alone = len(chunk) > 1 and result.margin < MARGIN
+        for batch, results in zip(batches, self.each(batches, sources, config), strict=True):
+            for index, result in zip(batch, results, strict=True):
+                alone = len(sources) > 1 and result.margin < MARGIN
                 found[index] = decode_batch(self.run, [sources[index]], config)[0] if alone else result
         return found
+
+    def each(
+        self, batches: Sequence[list[int]], sources: Sequence[list[int]], config: DecodeConfig
+    ) -> Iterable[list[Found]]:
+        """What is found for each batch, which on a CPU workers decode side by side."""
+        given = ([sources[index] for index in batch] for batch in batches)
+        count = min(torch.get_num_threads(), len(batches)) if self.run.device.type == "cpu" else 1
+        if count < 2:
+            return (decode_batch(self.run, some, config) for some in given)
+        return workers(count).map(lambda some: decode_batch(self.run, some, config), given)
 
 
 def decode_batch(
@@ -43,13 +55,15 @@ def decode_batch(
     prefix: Sequence[int] = (),
     watch: Watch | None = None,
 ) -> list[Found]:
+    """What is found for a batch; translations begin with what leads them, and then with the prefix."""
     source = pad(sources)
     lengths = torch.tensor([len(ids) for ids in sources])
     readable = torch.arange(source.size(1)) < lengths.unsqueeze(1)
-    limits = [max(len(prefix), limit) for limit in limits_of(sources, config)]
+    given = [[*lead_of(ids), *prefix] for ids in sources]
+    limits = [max(len(ids), limit) for ids, limit in zip(given, limits_of(sources, config), strict=True)]
     never = torch.tensor(run.target_tokenizer.unwritten)
     source, readable = source.to(run.device), readable.to(run.device)
-    return search(run.model, source, readable, config, limits, never, cached, prefix, watch)
+    return search(run.model, source, readable, config, limits, never, cached, given, watch)
 
 
 def limits_of(sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:

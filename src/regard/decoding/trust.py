@@ -57,7 +57,7 @@ class Written(NamedTuple):
 class Signals:
     """What is known of one translation."""
 
-    log_probabilities: tuple[float, ...]  # of each token, and of EOS where it came to its end
+    log_probabilities: tuple[float, ...]  # of each token chosen, and of EOS where it came to its end
     confidence: float  # 0 … 1; calibrated, the chrF / 100 to be expected
     calibrated: bool
     flags: tuple[Flag, ...]

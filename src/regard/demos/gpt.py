@@ -34,14 +34,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"kind": "bpe", "size": 1000, "learn_from": 20_000},
     "model": {"family": "gpt2", "width": 128, "hidden": 512, "heads": 4, "layers": 3, "position": "rotary"},
     "train": {
-        "steps": 500,
+        "steps": 800,
         "batch_tokens": 2048,
         "optimizer": "muon",
         "schedule": "cosine",
-        "warmup": 25,
+        "warmup": 40,
         "learning_rate": 4e-3,
         "label_smoothing": 0.0,
-        "validate_every": 250,
+        "validate_every": 400,
     },
 }
 

@@ -70,10 +70,8 @@ def demo(out: str | Path = "runs/demo-vit", *, seed: int = 1, on: str = "auto") 
     folder, console = Path(out), Console(highlight=False, soft_wrap=True)
     material = of_digits(seed) or of_shapes(seed, console)
     console.rule("1  A Transformer looks at pictures, patch by patch", align="left")
-    patches = "2 × 2" if material.settings["model"]["patch"] == 2 else "4 × 4"
-    console.print(
-        f"{len(material.parts.train):,} {material.what}; to the network each is a sentence of patches of {patches}."
-    )
+    count, side = len(material.parts.train), material.settings["model"]["patch"]
+    console.print(f"{count:,} {material.what}; to the network each is a sentence of patches of {side} × {side}.")
     began = time.perf_counter()
     given = {**material.settings, "train": {**TRAIN, **material.settings["train"], "seed": seed}}
     run = train_into(folder, validate(Settings, given, "demo"), material.parts, on=on, overwrite=True)
@@ -94,10 +92,8 @@ def demo(out: str | Path = "runs/demo-vit", *, seed: int = 1, on: str = "auto") 
     first = some.pixels[0]
     Image.fromarray(first.squeeze(-1) if first.shape[-1] == 1 else first).save(folder / "one.png")
     for each in answers[:5]:
-        console.print(
-            "  "
-            + ", ".join(f"{label} {share:.1%}" for label, share in zip(each.labels, each.probabilities, strict=True))
-        )
+        both = zip(each.labels, each.probabilities, strict=True)
+        console.print("  " + ", ".join(f"{label} {share:.1%}" for label, share in both))
     console.print(f"{folder / 'pictures.png'} has {SHOWN} of them.")
 
     console.rule("4  Yours now", align="left")

@@ -186,15 +186,26 @@ def settings_for(
         "position_offset": family.offset(whole(folder, described, "pad_token_id")),
         **family.settings,
     }
-    languages = source.languages if joint and len(source.languages) == 2 else ()
     given = {
         "version": __version__,
-        "data": {"source": f"imported from {kind}", "languages": languages, "both_ways": bool(languages)},
+        "data": {"source": f"imported from {kind}", **languages(source, joint)},
         "tokenizer": {"kind": kind_of(source), "size": max(300, len(source), len(target)), "joint": joint},
         "model": model,
         "decode": decoding(folder, described),
     }
     return validate(Settings, given, where)
+
+
+def languages(source: TextTokenizer | ImportedTokenizer, joint: bool) -> dict[str, Any]:
+    """What a vocabulary's tags say: __fr__ goes before what is French, >>fr<< before what is to become French."""
+    told = source.pieces(source.tags.values())
+    if len(told) < 2:
+        return {}
+    if joint and all(tag.startswith("__") for tag in told):
+        return {"languages": source.languages, "tags": "both"}
+    if joint and len(told) == 2:  # as a run of ours that goes both ways comes back
+        return {"languages": source.languages, "both_ways": True}
+    return {"languages": source.languages, "tags": "target"}
 
 
 def decoding(folder: Path, described: Mapping[str, Any]) -> dict[str, Any]:

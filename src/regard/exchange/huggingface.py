@@ -282,8 +282,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 folder = "."
 tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder)
-batch = tokenizer(["{tag}…"], return_tensors="pt", padding=True)
-print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
+{before}batch = tokenizer(["{tag}…"], return_tensors="pt", padding=True)
+print(tokenizer.batch_decode(model.generate(**batch{how}), skip_special_tokens=True))
 ```
 {note}"""
 PAPER = """
@@ -293,9 +293,14 @@ finished translations in another order.
 
 
 def card(run: Run, kind: str) -> str:
-    tag = next((f">>{language}<< " for language in run.source_tokenizer.languages), "")
+    data, told = run.settings.data, {"tag": "", "before": "", "how": ""}
+    if data.tags == "both":
+        told["before"] = f'tokenizer.src_lang = "{data.languages[0]}"\n'
+        told["how"] = f', forced_bos_token_id=tokenizer.get_lang_id("{data.languages[1]}")'
+    elif run.source_tokenizer.languages:
+        told["tag"] = f">>{run.source_tokenizer.languages[0]}<< "
     note = PAPER if run.settings.decode.penalty == "paper" else ""
-    return CARD.format(architecture=FAMILIES[kind].architecture, version=__version__, tag=tag, note=note)
+    return CARD.format(architecture=FAMILIES[kind].architecture, version=__version__, note=note, **told)
 
 
 def as_they_had_them(tensors: dict[str, Tensor], run: Path) -> dict[str, Tensor]:

@@ -29,6 +29,12 @@ from regard.tokens.imported import ImportedTokenizer
 from regard.tokens.text import BOS, EOS, PAD, UNKNOWN, TextTokenizer
 
 CONTROL = ("<pad>", "<unk>", "<s>", "</s>")
+M2M = {  # the languages of each language_codes, in the order of their ids: Fan et al. 2021, and Tran et al. 2021
+    "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl gu ha he hi hr "
+    "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or pa pl ps "
+    "pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu",
+    "wmt21": "en ha is ja cs ru zh de",
+}
 SPECIAL = re.compile(r"<.+>|__\w+__|>>.+<<")  # what marks a language or stands for nothing, and is never read from text
 
 
@@ -102,11 +108,12 @@ def pegasus(folder: Path) -> tuple[Side, Side]:
 
 
 def m2m(folder: Path) -> tuple[Side, Side]:
-    """A table of ids; the languages' tokens, such as __en__, come after it."""
+    """A table of ids; the languages' tokens, such as __en__, come after it, in a known order or in that of a list."""
     ids = table_of_ids(folder, "vocab.json")
     named = read_json(folder, "tokenizer_config.json") | read_json(folder, "special_tokens_map.json")
-    special = named.get("additional_special_tokens")
-    languages = [each for each in special if isinstance(each, str)] if isinstance(special, list) else []
+    special, codes = named.get("additional_special_tokens"), M2M.get(str(named.get("language_codes")), "")
+    listed = [each for each in special if isinstance(each, str)] if isinstance(special, list) else []
+    languages = [f"__{code}__" for code in codes.split()] or listed
     side = Side(
         read(folder, "sentencepiece.bpe.model"),
         ids | {language: len(ids) + number for number, language in enumerate(languages) if language not in ids},

@@ -70,13 +70,19 @@ C = TypeVar("C", bound=Config)
 
 
 def explore(
-    folder: str | Path, *, host: str = "127.0.0.1", port: int = 8010, open_page: bool = True, on: str = "auto"
+    folder: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8010,
+    open_page: bool = True,
+    on: str = "auto",
+    source_language: str | None = None,
 ) -> None:
     """Serve the explorer of a run until it is interrupted; port 0 takes a free one."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))  # uvicorn raises it again once it has closed
     bundle.page()
     with bind(host, port) as listener:
-        app = application(load(folder, on=on), host)
+        app = application(load(folder, on=on).reading(source_language), host)
         settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
         listener.listen()
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"

@@ -13,11 +13,12 @@ import numpy as np
 from regard.errors import DataError
 
 SPACE = "▁"
-CONTROL = re.compile(r"<pad>|<unk>|<s>|</s>|<class>|>>[\w-]+<<|\[MASK\]")
+CONTROL = re.compile(r"<pad>|<unk>|<s>|</s>|<class>|>>[\w-]+<<|__[a-z][\w-]*__|\[MASK\]")
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # Thai, Lao, kana, Han
 
 ELISION = re.compile("(?:[cdjlmnst]|qu)['’]", re.IGNORECASE)  # a vowel dropped before another word
+ELIDED = 6  # tokens at most that spell one: a space, q, u, and an apostrophe of three bytes
 
 
 class Word(NamedTuple):
@@ -70,7 +71,7 @@ def without_marks(tokens: Sequence[str], group: range) -> list[range]:
 
 def unelided(tokens: Sequence[str], part: range) -> list[range]:
     """["▁qu", "'", "il"] in two parts, qu' and il, as French would count them."""
-    for cut in range(part.start + 1, part.stop):
+    for cut in range(part.start + 1, min(part.start + ELIDED + 1, part.stop)):
         if ELISION.fullmatch(spell(tokens[part.start : cut])):
             return [range(part.start, cut), range(cut, part.stop)]
     return [part]

@@ -46,9 +46,10 @@ class Sinusoidal(nn.Module):
 
     def between(self, start: int, end: int, device: torch.device) -> Tensor:
         """The rows of these positions, (T, D)."""
-        if end > self.table.size(0):
-            self.table = self.rows(2 * end, device).to(self.table.dtype)
-        return self.table[start:end]
+        table = self.table
+        if end > table.size(0):  # another thread may need another length at this moment: each takes what it has seen
+            table = self.table = self.rows(2 * end, device).to(table.dtype)
+        return table[start:end]
 
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
         return x + self.between(past, past + x.size(1), x.device)  # (B, T, D) + (T, D)

@@ -56,7 +56,7 @@ class Translator(Network):
         """
         past = cache.length if cache else 0
         x = self.dropout(self.target_norm(self.target_position(self.target_embedding(target), past)))
-        mask = causal(target.size(1), past, target.device)
+        mask = causal(target.size(1), past, target.device) if target.size(1) > 1 else None  # the last sees all
         return self.decoder(x, mask, memory, readable[:, None, None, :], cache)
 
     def logits(self, x: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class Vit(Network):
         return self.encoder(self.dropout(self.position(x)))
 
     def standard(self, pictures: Tensor) -> Tensor:
-        """Pictures of −1 … 1 with the mean and the deviation that the network knows: (brightness − mean) / deviation."""
+        """Pictures of −1 … 1 with the mean and deviation that the network knows: (brightness − mean) / deviation."""
         mean, deviation = (
             pictures.new_tensor(given).view(-1, 1, 1) for given in (self.config.mean, self.config.deviation)
         )

@@ -4,7 +4,8 @@
 
 What the vocabulary never learned is spelled in bytes (sentencepiece's byte_fallback), so decode(encode(text)) ==
 normalise(text) for every str. The first ids are control ids: <pad> <unk> <s> </s>, then a tag >>fr<< for each
-language. They are put in by us alone: a typed </s> is four characters of text, and comes back as those four.
+language (imported ones may be written __fr__, and stand elsewhere). They are put in by us alone: a typed </s> is four
+characters of text, and comes back as those four.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ KINDS = ("unigram", "bpe")
 SPACES = re.compile("[ \t\n\v\f\r\x1c-\x1e\x85\u2028\u2029▁]+")  # with all the line breaks of str.splitlines
 SURROGATES = re.compile("[\ud800-\udfff]")  # half a character, which UTF-8 cannot hold
 STRETCH = re.compile(".{1,1024}(?: |$)|.{1024}", re.DOTALL)  # cut at a space where there is one
-TAG = re.compile(r">>([\w-]+)<<")
+TAG = re.compile(r">>([\w-]+)<<|__([\w-]+)__")  # Marian's, and ours; M2M100's
 BREAK = "\t"  # sentencepiece learns no token across it, and normalised text has none
 
 set_min_log_level(3)  # what matters of its log reaches us as exceptions
@@ -94,7 +95,7 @@ class TextTokenizer:
             id for id in range(len(self)) if self.processor.is_control(id) or self.processor.is_unknown(id)
         )
         tags = ((id, TAG.fullmatch(pieces[id])) for id in sorted(self.control))
-        self.tags = {match[1]: id for id, match in tags if match}
+        self.tags = {match[1] or match[2]: id for id, match in tags if match}
         self.languages = tuple(self.tags)
 
     @classmethod
@@ -149,7 +150,7 @@ class TextTokenizer:
         return len(self.processor)
 
     def tag(self, language: str) -> int:
-        """The id of >>fr<<, which goes before a source to say what language its target is to be in."""
+        """The id of >>fr<<, by which a network is told a language."""
         if language not in self.tags:
             known = f"it knows {', '.join(self.languages)}" if self.tags else "it was learned without languages"
             raise ConfigError(f"the tokenizer has no language {language!r}: {known}")

@@ -1,15 +1,15 @@
-"""Threads that each compute a part of a batch."""
+"""Workers that each compute a part of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
 
 from regard.data.batch import Batch
 from regard.model.dropout import drawing_from
+from regard.workers import workers
 
 LEAST = 400  # tokens of work in a part: below, more parts cost more than they bring
 
@@ -17,11 +17,7 @@ T = TypeVar("T")
 
 
 class Crew:
-    """As many workers as torch has threads. Each takes rows of a batch and computes them by itself, on one core.
-
-    Torch's own way is to halve every operation between two cores, and a step of a small network is some thousand
-    operations of less than a millisecond, after each of which one core waits for the other. Workers wait once.
-    Where there are more cores than parts, each part gets several.
+    """As many workers as torch has threads. Each takes rows of a batch and computes them by itself.
 
     Every part draws its dropout from a generator of its own, seeded by torch's: whichever thread is faster, a run
     with the same number of threads is the same run.
@@ -29,7 +25,6 @@ class Crew:
 
     def __init__(self, device: torch.device):
         self.threads = torch.get_num_threads() if device.type == "cpu" else 1
-        self.pools: dict[int, ThreadPoolExecutor] = {}
 
     def cut(self, batch: Batch) -> list[Batch]:
         """The batch in parts of like size."""
@@ -46,10 +41,4 @@ class Crew:
                 return work(part)
 
         seeds = torch.randint(2**62, (len(parts),)).tolist()
-        yield from self.pool(len(parts)).map(draw_and_work, parts, seeds)
-
-    def pool(self, workers: int) -> ThreadPoolExecutor:
-        if workers not in self.pools:
-            share = max(1, self.threads // workers)
-            self.pools[workers] = ThreadPoolExecutor(workers, "part", torch.set_num_threads, (share,))
-        return self.pools[workers]
+        yield from workers(len(parts)).map(draw_and_work, parts, seeds)

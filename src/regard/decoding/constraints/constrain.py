@@ -22,7 +22,7 @@ from regard.config import DecodeConfig
 from regard.decoding.constraints.terms import wordlike
 from regard.decoding.coverage import with_coverage
 from regard.decoding.hypothesis import Found
-from regard.decoding.rules import Rules
+from regard.decoding.rules import Prefix, Rules
 from regard.decoding.writing import Writer, Writing
 from regard.tokens.text import EOS, PAD, TextTokenizer
 
@@ -102,14 +102,15 @@ def constrained_search(
     config: DecodeConfig,
     limits: Sequence[int],
     forbidden: Tensor | None = None,
+    prefix: Prefix = (),
 ) -> list[Found]:
     """The best hypotheses for each row of source (B, S) that have all its demanded ids; at its limit, those with most.
 
-    A demanded id is a word: what `opens` no word cannot follow it.
+    A demanded id is a word: what `opens` no word cannot follow it. A prefix is as in `decoding.search`.
     """
     beams = [Beam(ids, config) for ids in demanded]
     rows = max(beam.width for beam in beams)
-    writing, rules = Writing(model, source, readable, rows), Rules(config, forbidden)
+    writing, rules = Writing(model, source, readable, rows), Rules(config, forbidden, prefix)
     within = torch.tensor(opens, device=source.device).logical_not()
     alive = list(range(len(beams)))
 

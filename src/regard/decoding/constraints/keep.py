@@ -39,6 +39,7 @@ from regard.decoding.engine import Engine
 from regard.decoding.hypothesis import Found, Hypothesis, penalty
 from regard.decoding.torch_engine import BATCH, MARGIN, TorchEngine, limits_of
 from regard.errors import ConfigError
+from regard.languages import lead_of
 from regard.run import Run
 from regard.tokens.text import normalise
 
@@ -130,6 +131,7 @@ class Keeper:
             config,
             limits_of(sources, config),
             torch.tensor(self.run.target_tokenizer.unwritten, device=self.run.device),
+            [lead_of(source) for source in sources],
         )
 
     def written(self, order: Order, hypothesis: Hypothesis, config: DecodeConfig, to: str | None) -> Kept:
@@ -200,10 +202,12 @@ class Keeper:
 
     def scores(self, source: list[int], texts: Sequence[str], config: DecodeConfig) -> list[float]:
         """How the search would score each of some translations of a source."""
-        targets = [self.run.encode_target(text) for text in texts]
+        lead = lead_of(source)
+        targets = [[*lead, *self.run.encode_target(text)] for text in texts]
         hidden = torch.zeros(len(texts), len(source), dtype=torch.bool, device=self.run.device)
         told = told_without(self.run.model, source, targets, hidden).tolist()
-        return [sum(row[: len(ids)]) / penalty(len(ids), config) for row, ids in zip(told, targets, strict=True)]
+        costs = [sum(row[len(lead) : len(ids)]) for row, ids in zip(told, targets, strict=True)]
+        return [cost / penalty(len(ids), config) for cost, ids in zip(costs, targets, strict=True)]
 
 
 def lettered(text: str) -> bool:

@@ -18,6 +18,7 @@ from torch import Tensor
 from regard.data.batch import pad
 from regard.decoding.constraints.terms import Span, units
 from regard.decoding.writing import Writer
+from regard.languages import lead_of
 from regard.run import Run
 from regard.tokens.text import BOS, Token
 
@@ -67,8 +68,10 @@ def weights(run: Run, source: str, target: str, to: str | None = None) -> Weight
     reads = run.encode_source(source, to)
     hidden = torch.zeros(1 + len(spelled), len(reads), dtype=torch.bool)  # (1 + S, tokens); the first hides nothing
     hidden[1:, len(run.tag(to)) : -1] = spelled
-    told = told_without(run.model, reads, [run.encode_target(target)] * len(hidden), hidden.to(run.device)).cpu()
-    lost = (told[:1] - told[1:]).clamp(min=0.0)[:, :-1]  # (S, tokens); EOS is no word's
+    lead = lead_of(reads)
+    writes = [*lead, *run.encode_target(target)]
+    told = told_without(run.model, reads, [writes] * len(hidden), hidden.to(run.device)).cpu()
+    lost = (told[:1] - told[1:]).clamp(min=0.0)[:, len(lead) : -1]  # (S, tokens); EOS is no word's
     by_word = spelling(target, run.target_tokenizer.steps(target).tokens).to(lost) @ lost.T + 1e-6  # (T, S)
     return (by_word / by_word.sum(1, keepdim=True)).tolist()
 

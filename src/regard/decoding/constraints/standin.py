@@ -27,7 +27,7 @@ def stand_ins(run: Run, to: str | None = None) -> dict[int, str]:
 
     Those that the model copies from a source of nothing else come first, and among them names, then longer words.
     """
-    words = tried(run)
+    words, read = tried(run), torch.tensor([[BOS, *run.lead(to)]], device=run.device)
     scores: dict[int, float] = {}  # log p(word | word)
     for start in range(0, len(words), ROWS):
         chunk = list(words.items())[start : start + ROWS]
@@ -35,8 +35,8 @@ def stand_ins(run: Run, to: str | None = None) -> dict[int, str]:
         source, lengths = pad(sources), torch.tensor([len(ids) for ids in sources])
         readable = (torch.arange(source.size(1)) < lengths.unsqueeze(1)).to(run.device)
         memory = run.model.encode(source.to(run.device), readable)
-        states = run.model.decode(torch.full((len(chunk), 1), BOS, device=run.device), memory, readable)
-        first = run.model.logits(states[:, 0]).float().log_softmax(-1)  # (rows, V)
+        states = run.model.decode(read.expand(len(chunk), -1), memory, readable)
+        first = run.model.logits(states[:, -1]).float().log_softmax(-1)  # (rows, V)
         scores |= {id: first[row, id].item() for row, (id, _) in enumerate(chunk)}
     ranked = sorted(words, key=lambda id: (scores[id] < SURE, common(run, words[id]), -scores[id]))
     return {id: words[id] for id in ranked[:TAKEN]}

@@ -23,6 +23,7 @@ from regard.insight.ways.way import (
     short_enough,
     some_text,
 )
+from regard.languages import Source
 from regard.tokens.text import BOS, EOS
 
 PHRASEBOOK = "the embedded phrasebook"  # data.source of the demo's run
@@ -76,22 +77,29 @@ class Translating(Way):
         run, cached = self.run, question.mask
         words = [[id] for id in run.tag(question.to or None)]
         words += [*moved(self.typed(question), question.order), [EOS]]
-        source = [id for word in words for id in word]
+        lead = tuple(run.lead(question.to or None))
+        prefix = after(lead, question.prefix)
+        source = Source([id for word in words for id in word], lead)
         short_enough(len(source), most)
-        if len(question.prefix) > config.max_length:
+        if len(prefix) > config.max_length:
             raise DataError(
-                f"a prefix of {len(question.prefix)} tokens is too long: this run writes at most {config.max_length}"
+                f"a prefix of {len(prefix)} tokens is too long: this run writes at most {config.max_length}"
             )
-        can_be_written(question.prefix, len(run.target_tokenizer), run.target_tokenizer.unwritten)
+        can_be_written(prefix, len(run.target_tokenizer), run.target_tokenizer.unwritten)
         tree = Tree(config) if question.mask and not config.samples and config.groups == 1 else None
         with evaluating(run.model), torch.no_grad():
             watch = tree.note if tree else None
-            best = decode_batch(run, [source], config, cached, question.prefix, watch)[0].hypotheses[0]
+            best = decode_batch(run, [source], config, cached, prefix, watch)[0].hypotheses[0]
             target = [*best.ids, EOS] if best.finished else [*best.ids]  # what each step writes
             read = [BOS, *target[:-1]]  # what it reads to do so
             ids, written = torch.tensor([source], device=run.device), torch.tensor([read], device=run.device)
             with recorded(run.model) as seen:
                 logits = run.model(ids, written, torch.ones_like(ids, dtype=torch.bool))[0].float().cpu()  # (T, V)
         lines = {"source": source, "read": read, "target": target, "words": words}
-        found = Pass(**vars(seen), logits=logits, **lines, forced=len(question.prefix), best=best, tree=tree)
+        found = Pass(**vars(seen), logits=logits, **lines, forced=len(lead) + len(prefix), best=best, tree=tree)
         return self.named(found, question.text, run.target_tokenizer.decode(best.ids))
+
+
+def after(lead: tuple[int, ...], prefix: tuple[int, ...]) -> tuple[int, ...]:
+    """A prefix without what leads a translation anyway: the page gives back all that stands before a token."""
+    return prefix[len(lead) :] if prefix[: len(lead)] == lead else prefix
