@@ -27,8 +27,8 @@ def run(rhymes):
 def lively(position: Position = "learned") -> Gpt2:
     """A random network whose choices differ clearly."""
     torch.manual_seed(3)
-    config = Gpt2Config(vocabulary=19, width=24, hidden=30, heads=3, layers=2, max_positions=8, position=position)
-    model = Gpt2(config).eval()
+    sizes = {"vocabulary": 19, "width": 24, "hidden": 30, "heads": 3, "layers": 2, "max_positions": 8}
+    model = Gpt2(Gpt2Config.model_validate({**sizes, "position": position})).eval()
     for parameter in model.parameters():
         parameter.data += torch.randn_like(parameter) * 0.2
     return model

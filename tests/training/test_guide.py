@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 import torch
@@ -72,8 +71,8 @@ def test_the_loss_is_the_cross_entropy_of_the_head_against_the_links():
 
 
 def test_what_is_watched_is_the_first_head_of_the_last_layer_but_one():
-    batch = collate(examples(3))
-    model: Any = learner().model.eval()
+    model, batch = learner().model.eval(), collate(examples(3))
+    assert isinstance(model, Translator)
     with watched(model) as looks:
         model(batch.source, batch.target, batch.readable)
     given = []

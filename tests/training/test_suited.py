@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from regard.config import Settings, TrainConfig, TranslatorConfig, validate
@@ -51,7 +49,8 @@ def test_what_was_given_stays_and_the_rest_fits_to_it():
         {"model": {"layers": 1, "width": 64}, "train": {"steps": 30, "optimizer": "adamw"}, "tokenizer": {"size": 500}},
         "test",
     )
-    chosen: Any = suit(given, [PAIR] * 3000)
+    chosen = suit(given, [PAIR] * 3000)
+    assert isinstance(chosen.model, TranslatorConfig)
     assert (chosen.model.layers, chosen.model.decoder_layers, chosen.model.width) == (1, 1, 64)
     assert (chosen.train.steps, chosen.train.optimizer, chosen.tokenizer.size) == (30, "adamw", 500)
     assert (chosen.train.warmup, chosen.train.validate_every) == (3, 3)

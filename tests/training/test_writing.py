@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 import torch
@@ -140,7 +139,8 @@ def test_more_text_gets_a_larger_network_and_less_time_a_smaller_one(monkeypatch
     assert soon.model.width < late.model.width
     assert soon.train.steps > 1
     given = validate(Settings, {"model": {"family": "gpt2", "width": 64}, "train": {"steps": 30}}, "test")
-    kept: Any = suit_text(given, 1000)
+    kept = suit_text(given, 1000)
+    assert isinstance(kept.model, Gpt2Config)
     assert (kept.model.width, kept.train.steps, kept.train.label_smoothing) == (64, 30, 0.0)
     assert kept.data.block == kept.model.max_positions
 

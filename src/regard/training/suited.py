@@ -88,7 +88,7 @@ class Scale(NamedTuple):
 
 
 SCALES = (
-    Scale(0, "characters", 330, 256, 4096, 20, {"width": 192, "hidden": 768, "heads": 4, "layers": 4}),
+    Scale(0, "characters", 330, 128, 2048, 20, {"width": 128, "hidden": 512, "heads": 4, "layers": 4}),
     Scale(5_000_000, "unigram", 8000, 256, 8192, 5, {"width": 256, "hidden": 1024, "heads": 8, "layers": 6}),
     Scale(100_000_000, "unigram", 16_000, 512, 16_384, 2, {"width": 512, "hidden": 2048, "heads": 8, "layers": 8}),
 )
@@ -118,11 +118,12 @@ def suit_text(
     batch = given.get("batch_tokens", scale.batch)
     steps = given.get("steps", max(FEWEST, round(epochs * scale.tokens(characters) / batch)))
     often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+    dropout = 0.0 if epochs < 5 else 0.1  # what is seen so seldom is not learned by heart
     return filled(
         settings,
         data={"block": scale.block},
         tokenizer={"kind": scale.kind, "size": scale.vocabulary},
-        model={**scale.sizes, "position": "rotary", "max_positions": scale.block, "dropout": 0.1, **model},
+        model={**scale.sizes, "position": "rotary", "max_positions": scale.block, "dropout": dropout, **model},
         train={**LEARNING, "start": "random", "label_smoothing": 0.0, **often, "batch_tokens": batch},
     )
 
