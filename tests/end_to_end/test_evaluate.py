@@ -81,7 +81,7 @@ def test_what_cannot_be_evaluated_is_said_in_one_sentence(counting, table, tmp_p
     )
     done = call("evaluate", counting, "--source", table)
     assert done.returncode == 2
-    assert "give --source and --target, or one file of tab-separated pairs." in done.stderr
+    assert "give --source and --target, or one file of tab-separated pairs, or --text." in done.stderr
     done = call("evaluate", counting, table, "--target", table)
     assert done.returncode == 2
     assert "already holds pairs: leave out --source and --target." in done.stderr
