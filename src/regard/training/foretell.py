@@ -109,6 +109,7 @@ def windows(ids: Tensor, window: int, stride: int) -> Iterator[tuple[Tensor, Ten
     ends = torch.tensor([*range(window, len(ids), stride), len(ids)])
     fresh = ends.diff(prepend=torch.tensor([0]))  # tokens that no window before has
     places, led = torch.arange(window), torch.cat([torch.tensor([BOS]), ids])
-    for end, new in zip(*(each.split(max(1, BUDGET // window)) for each in (ends, fresh)), strict=True):
+    size = max(1, BUDGET // window)
+    for end, new in zip(ends.split(size), fresh.split(size), strict=True):
         start = end - window
         yield ids[start.unsqueeze(1) + places].long(), led[start].long(), places >= window - new.unsqueeze(1)
