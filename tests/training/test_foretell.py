@@ -25,8 +25,8 @@ from rhymes import lines, settings
 @given(st.integers(1, 70), st.integers(1, 20), st.data(), st.integers(1, 60))
 def test_every_token_is_scored_once_and_has_enough_before_it(count, window, data, budget):
     stride, ids = data.draw(st.integers(1, window)), torch.arange(count)
-    module.BUDGET, before = budget, module.BUDGET
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "BUDGET", budget)
         scored = []
         for labels, before, chosen in windows(ids, window, stride):
             assert labels.size(1) == min(window, count)
@@ -36,8 +36,6 @@ def test_every_token_is_scored_once_and_has_enough_before_it(count, window, data
                 assert row[0] == 0 or places[0] >= window - stride
                 scored += row[mask].tolist()
         assert scored == list(range(count))
-    finally:
-        module.BUDGET = before
 
 
 @pytest.fixture(scope="module")
