@@ -124,6 +124,12 @@ def test_literals_come_out_to_the_letter_wherever_they_stand(run, parts):
         assert kept.text.count(inner) == sum(each == literal for each, _, _ in parts), (text, kept.text)
 
 
+def test_a_literal_at_the_edge_of_a_sentence_keeps_its_own_spaces():
+    assert module.bare([" ", "  two  ", " ", "un", "  "]) == "  two   un"
+    assert module.bare([" <b> ", "un", " ", "  two  ", " </b>  "]) == "<b> un   two   </b>"
+    assert module.bare([" ", "", " un", "", "  <br/> "]) == "un  <br/>"
+
+
 def test_a_literal_touches_what_it_touched_and_stands_in_its_place(run):
     kept = best(Keeper(run), "one {a} two", "one ({a}) five", 'one "{a}" six', "five {a}{b} one")
     assert kept[0].text == "un {a} deux"

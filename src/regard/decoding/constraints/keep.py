@@ -146,13 +146,14 @@ class Keeper:
         for word in words:
             if word.literal is not None:
                 word.text = order.spans[word.literal].wanted[0]
-        text, passed = "", list[Span]()
+        pieces, passed = list[str](), list[Span]()
         for item in woven(tags, places(tags, hangs_on), (0, len(words))):
             if isinstance(item, Span):
                 passed.append(item)
             else:
-                text, passed = text + between(order.text, passed, words[item].space) + words[item].text, []
-        text = (text + between(order.text, passed, "")).strip(" ")
+                pieces += between(order.text, passed, words[item].space), words[item].text
+                passed = []
+        text = bare([*pieces, between(order.text, passed, "")])
         return Kept(text, hypothesis, order.reads, unmet(order.spans, text))
 
     def words(self, order: Order, translation: str, ids: Sequence[int]) -> list[Word]:
@@ -244,6 +245,15 @@ def between(source: str, tags: Sequence[Span], space: str) -> str:
     return "".join(
         part[1:] if before.endswith(" ") and part.startswith(" ") else part for before, part in pairwise(["", *parts])
     )
+
+
+def bare(pieces: Sequence[str]) -> str:
+    """Pieces in a row, every second a word, without the spaces before the first word and after the last."""
+    full = [place for place, piece in enumerate(pieces) if place % 2 and piece]
+    if not full:
+        return "".join(pieces).strip(" ")
+    before, after = "".join(pieces[: full[0]]).lstrip(" "), "".join(pieces[full[-1] + 1 :]).rstrip(" ")
+    return before + "".join(pieces[full[0] : full[-1] + 1]) + after
 
 
 def as_it_is(order: Order) -> str:
