@@ -29,22 +29,29 @@ class TorchEngine:
         """What is found for each source; all of the beam, whatever number is asked for."""
         longest_first = sorted(range(len(sources)), key=lambda index: -len(sources[index]))
         batches = [longest_first[start : start + self.batch] for start in range(0, len(sources), self.batch)]
+        given = [[sources[index] for index in batch] for batch in batches]
         found = [Found()] * len(sources)
-        for batch, results in zip(batches, self.each(batches, sources, config), strict=True):
+        for batch, results in zip(batches, self.each(given, config), strict=True):
             for index, result in zip(batch, results, strict=True):
-                alone = len(sources) > 1 and result.margin < MARGIN
-                found[index] = decode_batch(self.run, [sources[index]], config)[0] if alone else result
+                found[index] = result
         return found
 
-    def each(
-        self, batches: Sequence[list[int]], sources: Sequence[list[int]], config: DecodeConfig
-    ) -> Iterable[list[Found]]:
+    def each(self, batches: Sequence[list[list[int]]], config: DecodeConfig) -> Iterable[list[Found]]:
         """What is found for each batch, which on a CPU workers decode side by side."""
-        given = ([sources[index] for index in batch] for batch in batches)
         count = min(torch.get_num_threads(), len(batches)) if self.run.device.type == "cpu" else 1
-        if count < 2:
-            return (decode_batch(self.run, some, config) for some in given)
-        return workers(count).map(lambda some: decode_batch(self.run, some, config), given)
+        side_by_side = workers(count).map if count > 1 else map
+        return side_by_side(lambda batch: decode_surely(self.run, batch, config), batches)
+
+
+def decode_surely(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> list[Found]:
+    """What is found for a batch; of what hung on a hair, what is found for it alone."""
+    found = decode_batch(run, sources, config)
+    if len(sources) == 1:
+        return found
+    return [
+        decode_batch(run, [source], config)[0] if each.margin < MARGIN else each
+        for source, each in zip(sources, found, strict=True)
+    ]
 
 
 def decode_batch(
