@@ -42,9 +42,10 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path, help="a corpus of pictures; without it, the shapes")
     parser.add_argument("--count", type=int, default=8000, help="shapes to learn from")
     parser.add_argument("--codes", type=int, default=256)
+    parser.add_argument("--colours", type=int, default=64)
     parser.add_argument("--patch", type=int, default=4)
     parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="where to draw pictures and reconstructions")
     given = parser.parse_args()
@@ -57,7 +58,7 @@ def main() -> None:
         train = shapes.pictures("train", given.count)
         tested = {name: shapes.pictures(name, 1000) for name in ("valid", "test", "unseen")}
     began = time.process_time()
-    sizes = {"codes": given.codes, "patch": given.patch, "hidden": given.hidden}
+    sizes = {"codes": given.codes, "colours": given.colours, "patch": given.patch, "hidden": given.hidden}
     tokenizer = ImageTokenizer.learn(train.pixels, **sizes, steps=given.steps, seed=given.seed)
     print(f"{given.steps} steps in {time.process_time() - began:.0f} s of one core", flush=True)
     rows = []

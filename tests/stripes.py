@@ -75,9 +75,9 @@ def flag_settings(**train: Any) -> Settings:
     return validate(
         Settings,
         {
-            "tokenizer": {"size": 300, "codes": 8, "patch": 4, "codec_steps": 40},
+            "tokenizer": {"size": 300, "codes": 3, "colours": 5, "patch": 4, "codec_steps": 40},
             "model": {"family": "dalle", **SIZES},
-            "train": LEARNING | {"steps": 160, "batch_tokens": 256} | train,
+            "train": LEARNING | {"steps": 240, "batch_tokens": 320} | train,
         },
         "test",
     )

@@ -51,11 +51,11 @@ def seer(**model: Any) -> Run:
 
 
 def painter(**model: Any) -> Run:
-    """It paints 8 × 12 pixels in six codes after a text of twelve tokens."""
+    """It paints 8 × 12 pixels in six patterns and their colours after a text of twelve tokens."""
     text = TextTokenizer.learn(SENTENCES * 5, size=330)
     torch.manual_seed(3)
-    image = ImageTokenizer(CodecConfig(height=8, width=12, channels=3, patch=4, codes=16, hidden=6))
-    sizes = {"family": "dalle", "text_vocabulary": len(text), "image_vocabulary": 16, "text_length": 12, "grid": (2, 3)}
+    image = ImageTokenizer(CodecConfig(height=8, width=12, channels=3, patch=4, codes=11, colours=5, hidden=6))
+    sizes = {"family": "dalle", "text_vocabulary": len(text), "image_vocabulary": 16, "text_length": 12, "grid": (2, 6)}
     return run_of(sizes | model, {TEXT: text, IMAGE: image})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,14 +44,40 @@ def test_with_the_cache_and_without_alone_and_together_the_same_pictures_are_dra
 
 
 def test_the_log_probability_is_that_of_the_codes_when_they_are_read(painter):
-    """Of the codes alone: what the network gives to text is shared out among them."""
+    """Of patterns or of colours alone, by turns: what the network gives to all else is shared out among them."""
     [found] = regard.paint(painter, "red over green")
     text, words = text_ids(painter, "red over green"), painter.model.config.text_vocabulary
     ids = torch.tensor([[*text, *(code + words for code in found.codes)]])
-    with torch.inference_mode():
+    with torch.no_grad():
         logits = painter.model(ids[:, :-1])[0, len(text) - 1 :, words:]
+    patterns = painter.tokenizers["image"].config.codes
+    logits[::2, patterns:] = logits[1::2, :patterns] = -torch.inf
     each = logits.log_softmax(-1).gather(1, torch.tensor(found.codes).unsqueeze(1))
     assert found.log_probability == pytest.approx(each.sum().item(), abs=1e-4)
+
+
+def test_guidance_weighs_what_a_caption_says_against_none(painter):
+    """The likeliest code at each place, by hand: both passes over all that is there, and no cache."""
+    caption, words = "green over blue", painter.model.config.text_vocabulary
+    text = text_ids(painter, caption)
+    codes: list[int] = []
+    while len(codes) < 12:
+        kind = [id + words for id in painter.tokenizers["image"].kind(len(codes))]
+        rows = torch.tensor([[*start, *codes] for start in (text, framed([], len(text)))])
+        with torch.no_grad():
+            said, unsaid = painter.model(rows)[:, -1].log_softmax(-1)[:, kind]
+        codes.append(kind[int((unsaid + 3.5 * (said - unsaid)).argmax())])
+    for cached in (True, False):
+        [found] = regard.paint(painter, caption, cached=cached, guidance=3.5, top_k=1)
+        assert [code + words for code in found.codes] == codes
+
+
+def test_guidance_needs_pictures_that_nothing_was_said_of(painter):
+    train = painter.settings.train.model_copy(update={"unsaid": 0.0})
+    never = replace(painter, settings=painter.settings.model_copy(update={"train": train}))
+    with pytest.raises(ConfigError, match=r"^guidance=2 compares with pictures of no caption, and this run was shown"):
+        regard.paint(never, "red over blue", guidance=2.0)
+    assert regard.paint(never, "red over blue")[0].codes == regard.paint(painter, "red over blue")[0].codes
 
 
 def test_another_seed_is_another_picture(painter):
@@ -115,4 +142,4 @@ def test_where_a_picture_cannot_be_written_is_said(trained, painter, tmp_path):
     done = RUNNER.invoke(app, ["generate", str(trained["flags"]), "red"])
     assert done.exit_code == 2
     assert "paints: say where to, as in --out picture.png." in " ".join(done.stderr.split())
-    assert json.loads((trained["flags"] / "config.json").read_text())["model"]["grid"] == [2, 3]
+    assert json.loads((trained["flags"] / "config.json").read_text())["model"]["grid"] == [2, 6]

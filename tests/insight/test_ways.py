@@ -310,11 +310,11 @@ def test_the_picture_is_the_one_that_is_painted_and_its_patches_look_at_the_word
     assert look.picture
     assert look.target.tokens[look.picture.row].id == codes[0], "the row of a patch is the step that paints it"
     assert look.read.tokens[look.picture.column].id == codes[0], "and its column where it is read"
-    assert [step.forced for step in look.steps] == [True] * 11 + [False] * 6
+    assert [step.forced for step in look.steps] == [True] * 11 + [False] * 12
     total = sum(np.log(step.chosen.probability) for step in look.steps[11:])
     open_codes = answer.seen.logits[11:].clone()
-    open_codes[:, :words] = -torch.inf
-    drawn = F.log_softmax(open_codes, -1)[range(6), codes].sum().item()
+    open_codes[:, :words] = open_codes[::2, words + 11 :] = open_codes[1::2, words : words + 11] = -torch.inf
+    drawn = F.log_softmax(open_codes, -1)[range(12), codes].sum().item()
     assert drawn == pytest.approx(painted.log_probability, abs=1e-3)
     assert total <= drawn
 
@@ -328,7 +328,11 @@ def test_a_code_can_be_forced_and_the_text_cannot():
     for prefix, sentence in (
         (text[1:5], "the text of a picture is given: force a code of the picture, or give another text"),
         ([*text[1:], 7], f"prefix=7 is no token that can be written: give ids of text below {words + 16}"),
-        ([*text[1:], *[words] * 7], "prefix has 7 codes, and a picture has 6: force fewer"),
+        ([*text[1:], *[words] * 13], "prefix has 13 codes, and a picture has 12: force fewer"),
+        (
+            [*text[1:], words + 10, words + 10],
+            "code 10 cannot stand in place 1: patterns and colours take turns, so force one of 11 to 15",
+        ),
     ):
         with pytest.raises(RegardError) as caught:
             ask(run, Question(text=CAPTION, prefix=tuple(prefix)))
@@ -361,7 +365,7 @@ def test_a_painted_picture_is_drawn_word_by_word():
     trace = explain(untrained.painter(), CAPTION)
     assert len(trace.figure().axes) == 1 + len(["<s>", "a", "red", "circle", "</s>"])
     lines = picture_in_text(trace).splitlines()[2:]
-    assert [len(line.split()) for line in lines] == [3, 3]
+    assert [len(line.split()) for line in lines] == [6, 6]
 
 
 def test_traces_of_text_are_drawn_in_the_attention_that_they_have(tmp_path):

@@ -89,9 +89,10 @@ class TokenizerConfig(Config):
     joint: bool = True  # one vocabulary for both languages, or one for each
     sampling: Share = 0.0  # cut words anew each epoch: unigram's α (0.1 to 0.5), BPE's dropout (0.05 to 0.1); 0 never
     learn_from: Count = 1_000_000  # sentences that the pieces are learned from, at most; of more, a fixed random choice
-    codes: Count = 256  # that pictures are written in
-    patch: Count = 4  # pixels along the side of what becomes one code
-    codec_steps: Count = 1000  # that the codes are learned in
+    codes: Count = 256  # patterns that pictures are written in
+    colours: Count = 64  # and pairs of colours
+    patch: Count = 4  # pixels along the side of what becomes a pattern and its colours
+    codec_steps: Count = 1000  # in which what codes lose is learned to be put right
 
 
 class TrainConfig(Config):
@@ -134,6 +135,7 @@ class TrainConfig(Config):
     whole_words: bool = False  # hide all tokens of a word or none
     noise: tuple[Literal["mask", "delete", "infill", "permute", "rotate"], ...] = ("infill", "permute")  # to be undone
     noise_share: Annotated[float, Field(gt=0, lt=1)] = 0.3  # share of the tokens that noise masks or deletes
+    unsaid: Annotated[float, Field(ge=0, lt=1)] = 0.1  # share of captions left out, of task paint: see decode.guidance
 
     @model_validator(mode="before")
     @classmethod
@@ -168,6 +170,7 @@ class DecodeConfig(Config):
     top_k: Whole = 0  # draw from the so many likeliest tokens; 0 is all
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0  # draw from the likeliest tokens that make up so much; 1 is all
     min_p: Share = 0.0  # draw tokens at least so likely, as a share of the likeliest; 0 is all
+    guidance: Annotated[float, Field(ge=0, le=100)] = 1.0  # of pictures: how much more likely a caption makes a code
     seed: Whole = 1  # of draws: the same seed draws the same translations of a sentence
 
     @property

@@ -2,8 +2,12 @@
 
     <s> a red circle </s> <pad> …   code code code …          the text at its full length, then the picture row by row
 
-The codes are drawn as the words of a text are (`decoding.sample`), under the same rules; ids of text are not drawn.
-**Any batch gives the same picture**: one that hung on a hair is drawn again alone.
+The codes are drawn as the words of a text are (`decoding.sample`), under the same rules, by turns a pattern and the
+colours of it. With guidance γ, what the caption makes likelier becomes more so, and what it does not, less:
+
+    log p = log p(code) + γ (log p(code | caption) − log p(code))          Ho and Salimans 2021, for codes
+
+where p(code) is what the network says after no caption. **Any batch gives the same picture**: one that hung on a hair is drawn again alone.
 """
 
 from __future__ import annotations
@@ -49,6 +53,11 @@ def paint_each(
     """A picture of each caption: of those that the seed has for it, the one of that number, or one after the other."""
     run.require("paint")
     config = validate(DecodeConfig, {**run.settings.decode.model_dump(), **decode}, "decoding")
+    if config.guidance != 1 and not run.settings.train.unsaid:
+        raise ConfigError(
+            f"guidance={config.guidance:g} compares with pictures of no caption, and this run was shown none: "
+            "train it with train.unsaid=0.1, or leave guidance at 1"
+        )
     texts = [text_ids(run, caption) for caption in captions]
     if not texts:
         return []
@@ -95,19 +104,26 @@ def draw_codes(
 
     What is wanted may go on from codes already there, and those that follow are drawn.
     """
-    model, words = run.model.eval(), run.model.config.text_vocabulary
+    model, words, length = run.model.eval(), run.model.config.text_vocabulary, run.model.config.text_length
     generators = [generator(config.seed, text, number) for text, number in wanted]
-    rules = Rules(config, torch.arange(words, device=run.device))
+    rules = [Rules(config, torch.tensor(other_ids(run, place), device=run.device)) for place in range(2)]
     text = torch.tensor([text for text, _ in wanted], device=run.device)  # (R, T)
     before, cache = text.size(1) - 1, model.cache() if cached else None
+    nothing = torch.tensor(framed([], length), device=run.device).expand(len(wanted), -1)  # no caption
     total, margin = torch.zeros(len(wanted)), torch.full((len(wanted),), torch.inf)
-    for _ in range(model.config.max_positions - text.size(1)):  # what is painted already stays
-        seen = text[:, cache.length if cache else 0 :]
-        logits = model.logits(model.decode(seen, cache)[:, -1]).float()  # (R, V)
-        log_probabilities, _ = rules.log_probabilities(text[:, before:], logits)
-        noise = exponential(list(generators), logits.size(-1)).to(run.device)
-        codes, hung_on = draw(log_probabilities, noise, config)
-        total += log_probabilities.gather(1, codes.unsqueeze(1)).squeeze(1).cpu()
+    for place in range(text.size(1) - length, model.config.max_positions - length):  # what is painted already stays
+        read = text if config.guidance == 1 else torch.cat([text, torch.cat([nothing, text[:, length:]], dim=1)])
+        said, *unsaid = (
+            model.logits(model.decode(read[:, cache.length if cache else 0 :], cache)[:, -1])
+            .float()
+            .split(len(wanted))
+        )  # (R, V)
+        logits = unsaid[0] + config.guidance * (said - unsaid[0]) if unsaid else said.clone()
+        rule, written = rules[place % 2], text[:, before:]
+        guided, _ = rule.log_probabilities(written, logits)
+        codes, hung_on = draw(guided, exponential(list(generators), logits.size(-1)).to(run.device), config)
+        own, _ = rule.log_probabilities(written, said)
+        total += own.gather(1, codes.unsqueeze(1)).squeeze(1).cpu()
         margin = margin.minimum(hung_on.cpu())
         text = torch.cat([text, codes.unsqueeze(1)], dim=1)
     found = list(zip((text[:, before + 1 :] - words).tolist(), total.tolist(), strict=True))
@@ -117,3 +133,9 @@ def draw_codes(
         draw_codes(run, [each], config, cached)[0] if hung < MARGIN else drawn
         for each, hung, drawn in zip(wanted, margin.tolist(), found, strict=True)
     ]
+
+
+def other_ids(run: Run, place: int) -> list[int]:
+    """What may not stand in a place of a picture: text, and codes of the other kind."""
+    words, kind = run.model.config.text_vocabulary, run.tokenizers[IMAGE].kind(place)
+    return [id for id in range(run.model.config.vocabulary) if id - words not in kind]

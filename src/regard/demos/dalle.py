@@ -33,19 +33,20 @@ SHOWN = 20
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "data": {"pictures": "shapes"},
-    "tokenizer": {"size": 340, "codes": 256, "codec_steps": 500},
+    "tokenizer": {"size": 340, "codes": 256, "codec_steps": 100},
     "model": {"family": "dalle", "width": 96, "hidden": 384, "heads": 4, "layers": 3, "dropout": 0.05},
     "train": {
-        "steps": 900,
-        "batch_tokens": 2304,
+        "steps": 800,
+        "batch_tokens": 4480,
         "optimizer": "muon",
         "schedule": "cosine",
         "warmup": 60,
         "learning_rate": 5e-3,
         "label_smoothing": 0.0,
-        "validate_every": 300,
+        "validate_every": 400,
+        "unsaid": 0.15,
     },
-    "decode": {"top_p": 0.9},
+    "decode": {"guidance": 2.0, "top_p": 0.7},
 }
 
 
@@ -64,7 +65,7 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
     """Train a small DALL-E for a fixed number of steps, and show what it paints."""
     folder, console = Path(out), Console(highlight=False, soft_wrap=True)
     console.rule("1  A GPT learns to go on from a caption with a picture", align="left")
-    console.print(f"{TRAIN:,} pictures of 32 × 32 pixels, each 64 codes. Never among them: {never()}.")
+    console.print(f"{TRAIN:,} pictures of 32 × 32 pixels, each 64 patterns and their colours. Never among them: {never()}.")
     began = time.perf_counter()
     settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
     parts = Parts(alone("train", TRAIN, seed), alone("train", VALID, seed + 1))

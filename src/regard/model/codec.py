@@ -1,4 +1,4 @@
-"""A codec for pictures: patches ⇄ codes, each the nearest of a learned codebook."""
+"""A codec for pictures: a patch ⇄ two codes, the pattern that is drawn and the colours that it is drawn in."""
 
 from __future__ import annotations
 
@@ -6,53 +6,66 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-LLOYD = 10  # rounds of k-means before the first step
-DECAY = 0.99  # γ: the codes follow what the last hundred batches held
-DEAD = 0.03  # a code with so small a part of its fair share is nearest to hardly anything
+LLOYD = 20  # rounds of k-means
+EVEN = 0.02  # ‖c₁ − c₀‖² below which a patch is of one colour; white and black lie 4 apart in each channel
 TINY = 1e-9  # so that something can be drawn where all distances are 0
 
 
 class Codec(nn.Module):
-    """A vector-quantised autoencoder: a picture as a grid of codes, one for each patch, and back.
+    """Patches written as a pattern in two colours, each the nearest of a codebook.
 
-        id = argmin_j ‖z − e_j‖,  z = u + f(u),  u the patches of x       van den Oord et al. 2017, equation 1
-        x̂  = e_id + g(e_id)                                               ibid., equation 2
+        x = c₀ + a (c₁ − c₀),  a in 0 … 1 for each pixel        c₀ the brightest, c₁ the darkest of the patch
+        x̂ = u + g(u)                                            u the same from the nearest codes, g learned
 
-    A code is a vector of pixels, so it can be looked at. What f and g add, each patch from its neighbours, is nothing
-    at first: learning starts from k-means over patches.
+    So do block truncation coding (Delp and Mitchell 1979) and its successors in colour: within a few pixels a picture
+    hardly has more than two colours. *What* is drawn and *in which colours* are told apart, and a red circle is made of
+    codes that other circles and other red things are made of. What g adds, each patch from its neighbours, is nothing
+    at first.
 
-    Shapes: B pictures, C channels, H × W pixels, p the side of a patch, h = H / p, w = W / p, K codes, D = C p².
+    Shapes: B pictures, C channels, H × W pixels, p the side of a patch, h = H / p, w = W / p, N patches.
     """
 
-    def __init__(self, channels: int, patch: int, codes: int, hidden: int):
+    def __init__(self, channels: int, patch: int, patterns: int, colours: int, hidden: int):
         super().__init__()
-        self.cut, self.join = nn.PixelUnshuffle(patch), nn.PixelShuffle(patch)  # (B, C, H, W) ⇄ (B, D, h, w)
-        self.encoder = Neighbours(channels * patch**2, hidden)
-        self.codebook = Codebook(codes, channels * patch**2)
-        self.decoder = Neighbours(channels * patch**2, hidden)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The pictures again (B, C, H, W), what was quantised (B, h, w, D), and the ids (B, h, w) that it became.
-
-        The gradient passes by the choice of a code as if z were the code itself (ibid., section 3.2).
-        """
-        z = self.states(x)
-        ids = self.codebook.nearest(z)
-        return self.paint(z + (self.codebook(ids) - z).detach()), z, ids
+        self.cut, self.join = nn.PixelUnshuffle(patch), nn.PixelShuffle(patch)  # (B, C, H, W) ⇄ (B, C p², h, w)
+        self.channels = channels
+        self.patterns = Codebook(patterns, patch**2)
+        self.colours = Codebook(colours, 2 * channels)
+        self.mended = Neighbours(channels * patch**2, hidden)
 
     def encode(self, x: Tensor) -> Tensor:
-        """Pictures (B, C, H, W), in −1 … 1, as ids (B, h, w)."""
-        return self.codebook.nearest(self.states(x))
+        """Pictures (B, C, H, W), in −1 … 1, as ids (B, h, 2 w): of each patch its pattern, and then its colours."""
+        patterns, colours = parted(self.patches(x))
+        ids = self.patterns.nearest(patterns), len(self.patterns) + self.colours.nearest(colours)
+        return torch.stack(ids, dim=-1).flatten(2)
 
     def decode(self, ids: Tensor) -> Tensor:
-        """Ids (B, h, w) as pictures (B, C, H, W)."""
-        return self.paint(self.codebook(ids))
+        """Ids (B, h, 2 w) as pictures (B, C, H, W)."""
+        patterns, colours = self.patterns(ids[:, :, 0::2]), self.colours(ids[:, :, 1::2] - len(self.patterns))
+        bright, dark = colours.unsqueeze(-1).chunk(2, dim=-2)  # (B, h, w, C, 1)
+        patches = bright + patterns.unsqueeze(-2) * (dark - bright)  # (B, h, w, C, p²)
+        return self.join(self.mended(patches.flatten(3).movedim(-1, 1)))
 
-    def states(self, x: Tensor) -> Tensor:
-        return self.encoder(self.cut(x)).movedim(1, -1)
+    def patches(self, x: Tensor) -> Tensor:
+        """(B, h, w, C, p²)"""
+        return self.cut(x).movedim(1, -1).unflatten(-1, (self.channels, -1))
 
-    def paint(self, vectors: Tensor) -> Tensor:
-        return self.join(self.decoder(vectors.movedim(-1, 1)))
+
+def parted(patches: Tensor) -> tuple[Tensor, Tensor]:
+    """The patterns (…, p²) and the colours (…, 2 C), the bright one first, of patches (…, C, p²)."""
+    brightness = patches.mean(-2, keepdim=True)  # (…, 1, p²)
+    bright, dark = (
+        patches.take_along_dim(place.expand(*patches.shape[:-1], 1), -1)
+        for place in (brightness.argmax(-1, keepdim=True), brightness.argmin(-1, keepdim=True))
+    )  # (…, C, 1)
+    way = dark - bright
+    length = way.square().sum(-2)  # (…, 1)
+    patterns = ((patches - bright) * way).sum(-2) / length.clamp(min=EVEN)
+    even = length < EVEN
+    patterns = patterns.clamp(0, 1).masked_fill(even, 0)
+    means, even = patches.mean(-1, keepdim=True), even.unsqueeze(-1)
+    colours = torch.cat([torch.where(even, means, bright), torch.where(even, means, dark)], dim=-2)
+    return patterns, colours.squeeze(-1)
 
 
 class Neighbours(nn.Module):
@@ -75,20 +88,14 @@ class Neighbours(nn.Module):
 
 
 class Codebook(nn.Module):
-    """K vectors, each the running mean of what it is nearest to.
-
-        N_j ← γ N_j + (1 − γ) n_j        its share of late, 1 if fair      van den Oord et al. 2017, appendix A.1
-        e_j ← (γ N_j e_j + (1 − γ) Σ z) / N_j
-
-    A code that is nearest to hardly anything would never move again. It is put on something that is far from its own
-    code (after Dhariwal et al. 2020, section 3.1, who take anything).
-    """
+    """K vectors, each the mean of what it is nearest to."""
 
     def __init__(self, codes: int, width: int):
         super().__init__()
         self.vectors = nn.Parameter(torch.zeros(codes, width), requires_grad=False)  # learned, but by no gradient
-        self.shares: Tensor
-        self.register_buffer("shares", torch.ones(codes), persistent=False)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
 
     def forward(self, ids: Tensor) -> Tensor:
         return F.embedding(ids, self.vectors)
@@ -98,32 +105,15 @@ class Codebook(nn.Module):
         return (self.vectors.square().sum(-1) - 2 * z @ self.vectors.T).argmin(-1)  # ‖z‖² is the same for all
 
     @torch.no_grad()
-    def start(self, z: Tensor, generator: torch.Generator) -> None:
+    def learn(self, z: Tensor, generator: torch.Generator) -> None:
         """k-means over z (N, D), begun from codes that lie far apart (Arthur and Vassilvitskii 2007)."""
         apart = torch.ones(len(z))
-        for code in range(len(self.vectors)):
+        for code in range(len(self)):
             self.vectors[code] = z[torch.multinomial(apart + TINY, 1, generator=generator)[0]]
             distance = (z - self.vectors[code]).square().sum(-1)
             apart = torch.minimum(apart, distance) if code else distance
         for _ in range(LLOYD):
-            counts, sums = self.gather(z, self.nearest(z))
+            ids = self.nearest(z)
+            counts = torch.bincount(ids, minlength=len(self)).unsqueeze(1)
+            sums = torch.zeros_like(self.vectors).index_add_(0, ids, z)
             self.vectors.copy_(torch.where(counts > 0, sums / counts, self.vectors))
-
-    @torch.no_grad()
-    def follow(self, z: Tensor, ids: Tensor, generator: torch.Generator) -> None:
-        """Move the vectors towards what they are nearest to: z (N, D), ids (N,)."""
-        fair = len(z) / len(self.vectors)
-        counts, sums = self.gather(z, ids)
-        summed = torch.lerp(self.vectors * self.shares[:, None], sums / fair, 1 - DECAY)
-        self.shares.lerp_(counts[:, 0] / fair, 1 - DECAY)
-        self.vectors.copy_(summed / self.shares[:, None])
-        dead = self.shares < DEAD
-        if dead.any():
-            distance = (z - self(ids)).square().sum(-1)
-            self.vectors[dead] = z[torch.multinomial(distance + TINY, int(dead.sum()), generator=generator)]
-            self.shares[dead] = 1.0
-
-    def gather(self, z: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """For each code, how many of z are nearest to it (K, 1), and their sum (K, D)."""
-        counts = torch.bincount(ids, minlength=len(self.vectors)).to(z.dtype)
-        return counts[:, None], torch.zeros_like(self.vectors).index_add_(0, ids, z)

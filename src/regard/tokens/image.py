@@ -1,9 +1,10 @@
-"""Pictures ⇄ ids, through a codebook learned from the user's own pictures (model/codec.py has the network).
+"""Pictures ⇄ ids, through codebooks learned from the user's own pictures (model/codec.py has the network).
 
-    32 × 32 pixels  ──encode──▶  8 × 8 ids, row by row  ──decode──▶  32 × 32 pixels, nearly the same
+    32 × 32 pixels  ──encode──▶  8 × 16 ids, row by row  ──decode──▶  32 × 32 pixels, nearly the same
 
-To a model that writes, a picture is then a text of 64 tokens: DALL-E (Ramesh et al. 2021) reads a caption and goes on
-with them. Pictures are uint8, (N, H, W, C), as image files hold them; inside, numbers from −1 to 1, (N, C, H, W).
+Of each patch of 4 × 4 pixels there are two ids: the pattern in it, and the colours. To a model that writes, a picture is
+then a text of 128 tokens: DALL-E (Ramesh et al. 2021) reads a caption and goes on with them. Pictures are uint8,
+(N, H, W, C), as image files hold them; inside, numbers from −1 to 1, (N, C, H, W).
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ from torch import Tensor
 from regard.config.base import Config, Count
 from regard.errors import ConfigError, DataError, RunError
 from regard.model import parameters
-from regard.model.codec import Codec
+from regard.model.codec import Codec, parted
 
 DESCRIPTION, PARAMETERS = "codec.json", "codec.safetensors"
-COMMITMENT = 0.25  # β of van den Oord et al. 2017, equation 3
-DISTINCT = 1 << 14  # patches that k-means starts from
+DISTINCT = 1 << 14  # patches that the codes are learned from
 TOGETHER = 256  # pictures that are encoded or decoded at a time
 
 
@@ -36,8 +36,9 @@ class CodecConfig(Config):
     height: Count  # of the pictures, in pixels
     width: Count
     channels: Count  # 1 for grey, 3 for colour
-    patch: Count = 4  # pixels along the side of what becomes one token
-    codes: Count = 256  # in the codebook
+    patch: Count = 4  # pixels along the side of what becomes two tokens
+    codes: Count = 256  # of patterns
+    colours: Count = 64  # pairs of them
     hidden: Count = 64  # width of the convolutions
 
 
@@ -51,8 +52,8 @@ class ImageTokenizer:
                 "resize them, or choose another patch"
             )
         self.config = config
-        self.grid = config.height // config.patch, config.width // config.patch  # h, w
-        self.codec = Codec(config.channels, config.patch, config.codes, config.hidden)
+        self.grid = config.height // config.patch, 2 * (config.width // config.patch)  # of ids
+        self.codec = Codec(config.channels, config.patch, config.codes, config.colours, config.hidden)
 
     @classmethod
     def learn(
@@ -61,6 +62,7 @@ class ImageTokenizer:
         *,
         patch: int = 4,
         codes: int = 256,
+        colours: int = 64,
         hidden: int = 64,
         steps: int = 1000,
         batch: int = 32,
@@ -68,41 +70,44 @@ class ImageTokenizer:
         seed: int = 0,
         report: Callable[[int, float], None] = lambda step, loss: None,
     ) -> ImageTokenizer:
-        """A codebook that suits the pictures (N, H, W, C); the same pictures and seed give the same one.
+        """Codebooks that suit the pictures (N, H, W, C); the same pictures and seed give the same ones.
 
-        loss = ‖x − x̂‖² + β ‖z − e‖²          van den Oord et al. 2017, equation 3; the codes follow by averaging
+        The codes are means of the patches they stand for; then, by gradient, what is lost is put right from neighbours.
         """
         if not len(pictures):
             raise DataError("there is no picture to learn a codebook from: the corpus is empty")
         _, height, width, channels = pictures.shape
-        config = CodecConfig(height=height, width=width, channels=channels, patch=patch, codes=codes, hidden=hidden)
+        sizes = {"patch": patch, "codes": codes, "colours": colours, "hidden": hidden}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            tokenizer = cls(config)
+            tokenizer = cls(CodecConfig(height=height, width=width, channels=channels, **sizes))
         codec, generator = tokenizer.codec, torch.Generator().manual_seed(seed)
-        codec.codebook.start(distinct_patches(codec, pictures, generator), generator)
-        learned = [parameter for parameter in codec.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.Adam(learned, learning_rate, betas=(0.9, 0.99))
+        patterns, colour_pairs = parted(distinct_patches(codec, pictures, generator))
+        codec.patterns.learn(patterns, generator)
+        codec.colours.learn(colour_pairs, generator)
+        optimizer = torch.optim.Adam(codec.mended.parameters(), learning_rate, betas=(0.9, 0.99))
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: climb_and_fall(step / max(steps, 1)))
         for step in range(1, steps + 1):
             x = to_tensor(pictures[torch.randint(len(pictures), (batch,), generator=generator).numpy()])
-            again, z, ids = codec(x)
-            loss = F.mse_loss(again, x) + COMMITMENT * F.mse_loss(z, codec.codebook(ids))
+            loss = F.mse_loss(codec.decode(codec.encode(x)), x)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             schedule.step()
-            codec.codebook.follow(z.detach().flatten(0, 2), ids.flatten(), generator)
             report(step, loss.item())
         return tokenizer
 
     def __len__(self) -> int:
         """How many ids there are."""
-        return self.config.codes
+        return self.config.codes + self.config.colours
+
+    def kind(self, place: int) -> range:
+        """The ids that may stand in this place of a picture: those of patterns, or those of colours."""
+        return range(self.config.codes, len(self)) if place % 2 else range(self.config.codes)
 
     @torch.no_grad()
     def encode(self, pictures: np.ndarray) -> Tensor:
-        """The ids (N, h w) of pictures (N, H, W, C), row by row from the top."""
+        """The ids (N, h · 2 w) of pictures (N, H, W, C), row by row from the top."""
         known = (self.config.height, self.config.width, self.config.channels)
         if pictures.shape[1:] != known:
             raise DataError(
@@ -114,14 +119,9 @@ class ImageTokenizer:
 
     @torch.no_grad()
     def decode(self, ids: Tensor) -> np.ndarray:
-        """The pictures (N, H, W, C) of ids (N, h w)."""
+        """The pictures (N, H, W, C) of ids (N, h · 2 w)."""
         parts = [to_pixels(self.codec.decode(part)) for part in ids.unflatten(1, self.grid).split(TOGETHER)]
         return np.concatenate(parts)
-
-    @property
-    def patches(self) -> np.ndarray:
-        """What each code is by itself, before its neighbours have a say, (K, p, p, C)."""
-        return to_pixels(self.codec.join(self.codec.codebook.vectors[:, :, None, None]))
 
     def save(self, folder: Path) -> None:
         """Two files in a run folder."""
@@ -166,10 +166,10 @@ def in_parts(pictures: np.ndarray) -> list[np.ndarray]:
 
 
 def distinct_patches(codec: Codec, pictures: np.ndarray, generator: torch.Generator) -> Tensor:
-    """Patches (≤ DISTINCT, D) of some of the pictures, each once however common: most of a picture is often paper."""
-    enough = 4 * DISTINCT // math.prod(codec.cut(to_tensor(pictures[:1])).shape[2:]) + 1
+    """Patches (≤ DISTINCT, C, p²) of some of the pictures, each once however common: most of a picture is often paper."""
+    enough = 4 * DISTINCT // math.prod(codec.patches(to_tensor(pictures[:1])).shape[1:3]) + 1
     some = pictures[torch.randperm(len(pictures), generator=generator)[:enough].numpy()]
-    patches = codec.cut(to_tensor(some)).movedim(1, -1).flatten(0, 2).unique(dim=0)
+    patches = codec.patches(to_tensor(some)).flatten(0, 2).unique(dim=0)
     return patches[torch.randperm(len(patches), generator=generator)[:DISTINCT]]
 
 

@@ -33,7 +33,7 @@ class Captioned(NamedTuple):
     """A caption at its full length, and the codes of its picture, as the network counts them."""
 
     text: Tensor  # (L)
-    codes: Tensor  # (h w)
+    codes: Tensor  # (h · 2 w)
 
     @property
     def size(self) -> int:
@@ -47,7 +47,7 @@ class Captioned(NamedTuple):
 @dataclass(frozen=True)
 class PaintBatch(Batch):
     text: Tensor  # (B, L)
-    codes: Tensor  # (B, h w)
+    codes: Tensor  # (B, h · 2 w)
 
     @property
     def tokens(self) -> int:
@@ -57,6 +57,10 @@ class PaintBatch(Batch):
 
 def collate_captioned(examples: Sequence[Captioned]) -> PaintBatch:
     return PaintBatch(*(torch.stack(column) for column in zip(*examples, strict=True)))
+
+
+def without_caption(example: Captioned) -> Captioned:
+    return example._replace(text=torch.tensor(framed([], len(example.text))))
 
 
 class TextThenPicture(Objective[Writes, PaintBatch]):
@@ -69,7 +73,7 @@ class TextThenPicture(Objective[Writes, PaintBatch]):
         self.smoothing = smoothing
 
     def loss(self, model: Writes, part: PaintBatch) -> Loss:
-        whole = torch.cat([part.text, part.codes], dim=1)  # (B, L + h w)
+        whole = torch.cat([part.text, part.codes], dim=1)  # (B, L + h · 2 w)
         states, length = model.decode(whole[:, :-1]), part.text.size(1)
         words = part.text[:, 1:] != PAD  # (B, L − 1)
         of_text, _ = projected(model, states[:, : length - 1][words], part.text[:, 1:][words], self.smoothing)

@@ -32,9 +32,21 @@ def test_codes_are_numbered_after_the_pieces_of_text(painter):
         ids = painter.tokenizers["text"].encode(caption)
         assert example.text.tolist()[: len(ids) + 2] == [2, *ids, 3]
         assert len(example.text) == config.text_length
-        assert example.codes.shape == (6,)
+        assert example.codes.shape == (12,)
         assert words <= int(example.codes.min()) <= int(example.codes.max()) < config.vocabulary
-    assert (config.text_vocabulary, config.image_vocabulary, config.grid) == (words, 8, (2, 3))
+    assert (config.text_vocabulary, config.image_vocabulary, config.grid) == (words, 8, (2, 6))
+
+
+def test_some_pictures_are_shown_without_their_captions_others_in_each_epoch(painter):
+    task = Painting(painter, stripes.parts(stripes.flags, 200, 8))
+    nothing = [2, 3, *[0] * (painter.model.config.text_length - 2)]
+    first, again, second = (task.examples(epoch) for epoch in (1, 1, 2))
+    bare = [[each.text.tolist() == nothing for each in examples] for examples in (first, again, second)]
+    assert bare[0] == bare[1] != bare[2]
+    assert 8 <= sum(bare[0]) <= 34, "a tenth of 200"
+    for whole, each, empty in zip(task.captioned, first, bare[0], strict=True):
+        assert torch.equal(whole.codes, each.codes)
+        assert empty or torch.equal(whole.text, each.text)
 
 
 def test_the_loss_is_seven_eighths_of_the_codes_and_an_eighth_of_the_text(painter):
@@ -47,7 +59,7 @@ def test_the_loss_is_seven_eighths_of_the_codes_and_an_eighth_of_the_text(painte
         text = F.cross_entropy(logits[:, : length - 1].flatten(0, 1), batch.text[:, 1:].flatten(), ignore_index=0)
     torch.testing.assert_close(loss.total / loss.tokens, 7 / 8 * codes + 1 / 8 * text, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(loss.surprise / loss.tokens, codes, rtol=1e-4, atol=1e-5)
-    assert loss.tokens == batch.tokens == 30
+    assert loss.tokens == batch.tokens == 60
 
 
 def test_the_card_shows_what_it_paints(trained):
@@ -89,7 +101,7 @@ def test_files_are_read_and_what_is_left_open_suits_them(tmp_path):
     }
     run = regard.train(given, tmp_path / "run", on="cpu")
     assert (run.model.config.width, run.model.config.text_length) == (192, 5)
-    assert run.settings.train.batch_tokens == 64 * (6 + 16)
+    assert run.settings.train.batch_tokens == 64 * (12 + 16)
 
 
 def test_captions_longer_than_any_that_was_learned_from_are_cut_and_not_painted(tmp_path, capsys):
@@ -115,7 +127,7 @@ def test_evaluate_tells_how_well_other_pictures_are_foretold(painter, tmp_path):
     np.savez(tmp_path / "x.npz", images=flags.pixels, captions=np.array(flags.captions))
     found = regard.evaluate_pictures(painter, tmp_path / "x.npz")
     whole = TextThenPicture().loss(painter.model, collate_captioned(encode(painter, flags)))
-    assert found.loss == pytest.approx(float(whole.surprise) / 72, rel=1e-4)
+    assert found.loss == pytest.approx(float(whole.surprise) / 144, rel=1e-4)
     assert str(found).startswith(f"loss {found.loss:.4f} nats a code, perplexity ")
     mixed = regard.evaluate_pictures(painter, wrong(flags, tmp_path / "y.npz"))
     assert mixed.loss > found.loss + 1, "of another caption, a picture is no picture"

@@ -86,6 +86,7 @@ class Painting(Way):
         if len(given) > count:
             raise DataError(f"prefix has {len(given)} codes, and a picture has {count}: force fewer")
         can_be_written(given, run.model.config.vocabulary, range(self.codes))
+        self.in_turn(given)
         with evaluating(run.model), torch.no_grad():
             [(drawn, _)] = draw_codes(run, [([*text, *given], 0)], config, cached=True)
             codes = [*given, *(self.codes + code for code in drawn)]
@@ -96,3 +97,12 @@ class Painting(Way):
         patches = Patches(pixels, self.grid, row=self.length - 1, column=self.length)
         found = Pass(**vars(seen), logits=logits, read=read, target=target, forced=self.length - 1 + len(given))
         return self.named(found, question.text, f"a picture of {count} codes", patches=patches)
+
+    def in_turn(self, given: Sequence[int]) -> None:
+        for place, id in enumerate(given):
+            kind = self.run.tokenizers[IMAGE].kind(place)
+            if id - self.codes not in kind:
+                raise DataError(
+                    f"code {id - self.codes} cannot stand in place {place}: patterns and colours take turns, so "
+                    f"force one of {kind.start} to {kind.stop - 1}"
+                )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from regard.config import Settings, validate
 from regard.console import say
 from regard.data.gallery import read_gallery
@@ -23,6 +25,7 @@ from regard.training.codes import (
     collate_captioned,
     encode,
     foretell_codes,
+    without_caption,
 )
 from regard.training.suited import LEARNING, filled
 from regard.training.tasks.task import Account, Task, Validation
@@ -52,7 +55,7 @@ class Painting(Task[Parts[Pictures], Captioned]):
     def suit(cls, settings: Settings, corpus: Parts[Pictures], seconds: float | None) -> Settings:
         """A small network; how long it learns follows from how much there is."""
         patch, (count, height, width, _) = settings.tokenizer.patch, corpus.train.pixels.shape
-        batch = TOGETHER * (height // patch * (width // patch) + WORDS)
+        batch = TOGETHER * (2 * (height // patch) * (width // patch) + WORDS)
         given = settings.train.model_dump(include=settings.train.model_fields_set)
         steps = given.get("steps", min(max(FEWEST, EPOCHS * count // TOGETHER), MOST))
         often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
@@ -67,9 +70,14 @@ class Painting(Task[Parts[Pictures], Captioned]):
     def learn_tokenizers(cls, settings: Settings, corpus: Parts[Pictures]) -> dict[str, Any]:
         """Pieces of the captions, and codes of the pictures."""
         how, train = settings.tokenizer, corpus.train
-        say(f"learning {how.codes} codes for pictures, {how.codec_steps:,} steps")
+        say(f"learning {how.codes} patterns and {how.colours} pairs of colours of pictures, {how.codec_steps:,} steps")
         codec = ImageTokenizer.learn(
-            train.pixels, patch=how.patch, codes=how.codes, steps=how.codec_steps, seed=settings.train.seed
+            train.pixels,
+            patch=how.patch,
+            codes=how.codes,
+            colours=how.colours,
+            steps=how.codec_steps,
+            seed=settings.train.seed,
         )
         return {**Writing.learn_tokenizers(settings, Prose(train.captions, ())), IMAGE: codec}
 
@@ -82,7 +90,10 @@ class Painting(Task[Parts[Pictures], Captioned]):
         return validate(Settings, whole, "settings")
 
     def examples(self, epoch: int) -> Sequence[Captioned]:
-        return self.captioned
+        """All of them, some without their captions, others in each epoch."""
+        train = self.run.settings.train
+        said = np.random.default_rng([train.seed, epoch]).random(len(self.captioned)) >= train.unsaid
+        return [each if has else without_caption(each) for each, has in zip(self.captioned, said, strict=True)]
 
     def collate(self, examples: Sequence[Captioned]) -> PaintBatch:
         return collate_captioned(examples)
