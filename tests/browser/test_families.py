@@ -99,13 +99,13 @@ def test_a_painting_is_stepped_through_and_a_text_is_filled_from_one_file(browse
     with watched(browser, tmp_path.as_uri()) as seen:
         page = seen.open((tmp_path / "painted.html").as_uri())
         whole(page, [*way_of(painter).panels])
-        page.get_by_role("slider", name="patch", exact=True).fill("3")
+        page.get_by_role("slider", name="code", exact=True).fill("3")
         assert painted.patches
         row = painted.decoder[0].mean(0)[painted.patches.row + 2]
         assert numbers(page, "#picture [data-testid=beside]")[0] == pytest.approx(row[0], abs=1e-5)
-        expect(page.locator("#picture [data-testid=patch].later")).to_have_count(3)
+        expect(page.locator("#picture [data-testid=patch].later")).to_have_count(9)
         page.locator("#picture").get_by_role("button", name="red", exact=True).click()
-        expect(page.get_by_test_id("picture-told")).to_contain_text("looked at “red” while it was painted")
+        expect(page.get_by_test_id("picture-told")).to_contain_text("looked at “red” when it was its turn")
 
         page = seen.open((tmp_path / "filled.html").as_uri())
         whole(page, [*way_of(reader).panels])

@@ -49,7 +49,9 @@ def test_the_same_seed_learns_the_same_and_leaves_torch_s_chance_alone():
     for seed in (1, 1, 2):
         losses.append([])
         report = partial(lambda said, step, loss: said.append((step, loss)), losses[-1])
-        learned.append(ImageTokenizer.learn(pictures, codes=30, colours=7, hidden=8, steps=4, batch=5, seed=seed, report=report))
+        learned.append(
+            ImageTokenizer.learn(pictures, codes=30, colours=7, hidden=8, steps=4, batch=5, seed=seed, report=report)
+        )
     assert torch.equal(before, torch.get_rng_state())
     first, same, other = (each.codec.state_dict() for each in learned)
     assert all(torch.equal(first[name], same[name]) for name in first)

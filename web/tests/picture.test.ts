@@ -25,6 +25,12 @@ test('rows are patches from the first on', () => {
     'row 1, column 3',
     'row 2, column 1',
   ])
+  const codes = { ...painted, columns: 4 } // two of each patch
+  expect([0, 3, 4].map((code) => named(codes, code))).toEqual([
+    'pattern of row 1, column 1',
+    'colours of row 1, column 2',
+    'pattern of row 2, column 1',
+  ])
 })
 
 test('a row gives its patches what stands in their columns, and the rest to words', () => {

@@ -114,9 +114,7 @@ def draw_codes(
     for place in range(text.size(1) - length, model.config.max_positions - length):  # what is painted already stays
         read = text if config.guidance == 1 else torch.cat([text, torch.cat([nothing, text[:, length:]], dim=1)])
         said, *unsaid = (
-            model.logits(model.decode(read[:, cache.length if cache else 0 :], cache)[:, -1])
-            .float()
-            .split(len(wanted))
+            model.logits(model.decode(read[:, cache.length if cache else 0 :], cache)[:, -1]).float().split(len(wanted))
         )  # (R, V)
         logits = unsaid[0] + config.guidance * (said - unsaid[0]) if unsaid else said.clone()
         rule, written = rules[place % 2], text[:, before:]

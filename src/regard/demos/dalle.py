@@ -65,7 +65,9 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
     """Train a small DALL-E for a fixed number of steps, and show what it paints."""
     folder, console = Path(out), Console(highlight=False, soft_wrap=True)
     console.rule("1  A GPT learns to go on from a caption with a picture", align="left")
-    console.print(f"{TRAIN:,} pictures of 32 × 32 pixels, each 64 patterns and their colours. Never among them: {never()}.")
+    console.print(
+        f"{TRAIN:,} pictures of 32 × 32 pixels, each 64 patterns and their colours. Never among them: {never()}."
+    )
     began = time.perf_counter()
     settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
     parts = Parts(alone("train", TRAIN, seed), alone("train", VALID, seed + 1))

@@ -54,7 +54,10 @@ export function ofWord(picture: Picture, weights: Grid, start: number, end: numb
   )
 }
 
-/** A patch as people read it. */
+/** A patch as people read it; one that is painted has two codes side by side, its pattern and its colours. */
 export function named(picture: Picture, patch: number): string {
-  return `row ${Math.floor(patch / picture.columns) + 1}, column ${(patch % picture.columns) + 1}`
+  const row = Math.floor(patch / picture.columns) + 1
+  const column = patch % picture.columns
+  if (picture.row === picture.column) return `row ${row}, column ${column + 1}`
+  return `${column % 2 ? 'colours' : 'pattern'} of row ${row}, column ${Math.floor(column / 2) + 1}`
 }
