@@ -40,9 +40,7 @@ def run(arguments: list[str], streams: list[Path], cwd: Path, environment: dict[
     """In the new process: the command, with the streams as its own."""
     for number, (stream, flags) in enumerate(zip(streams, (os.O_RDONLY, *2 * [os.O_WRONLY | os.O_CREAT]), strict=True)):
         os.dup2(os.open(stream, flags), number)
-    sys.stdin, sys.stdout, sys.stderr = (
-        open(number, mode, encoding="utf-8", closefd=False) for number, mode in enumerate("rww")
-    )
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(each, mode, encoding="utf-8") for each, mode in enumerate("rww"))
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)

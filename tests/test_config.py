@@ -65,12 +65,14 @@ def test_as_many_decoders_as_encoders_unless_said():
         ({"train": {"beam": 4}}, "train.beam is no setting; did you mean decode.beam?"),
         (
             {"tokenizer": {"xyz": 1}},
-            "tokenizer.xyz is no setting; known are kind, size, joint, sampling, learn_from, codes, colours, patch, codec_steps",
+            "tokenizer.xyz is no setting; known are kind, size, joint, sampling, learn_from, codes, colours, patch, "
+            "codec_steps",
         ),
         ({"xyz": 1}, "xyz is no setting; known are format, version, data, tokenizer, model, train, decode"),
         (
             {"tokenizer": {"": 1}},
-            "tokenizer. is no setting; known are kind, size, joint, sampling, learn_from, codes, colours, patch, codec_steps",
+            "tokenizer. is no setting; known are kind, size, joint, sampling, learn_from, codes, colours, patch, "
+            "codec_steps",
         ),
         ({3: 4}, "3 is no setting; known are format, version, data, tokenizer, model, train, decode"),
     ],

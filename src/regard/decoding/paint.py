@@ -7,7 +7,8 @@ colours of it. With guidance γ, what the caption makes likelier becomes more so
 
     log p = log p(code) + γ (log p(code | caption) − log p(code))          Ho and Salimans 2021, for codes
 
-where p(code) is what the network says after no caption. **Any batch gives the same picture**: one that hung on a hair is drawn again alone.
+where p(code) is what the network says after no caption. **Any batch gives the same picture**: one that hung on a hair
+is drawn again alone.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     32 × 32 pixels  ──encode──▶  8 × 16 ids, row by row  ──decode──▶  32 × 32 pixels, nearly the same
 
-Of each patch of 4 × 4 pixels there are two ids: the pattern in it, and the colours. To a model that writes, a picture is
-then a text of 128 tokens: DALL-E (Ramesh et al. 2021) reads a caption and goes on with them. Pictures are uint8,
+Of each patch of 4 × 4 pixels there are two ids: the pattern in it, and the colours. To a model that writes, a picture
+is then a text of 128 tokens: DALL-E (Ramesh et al. 2021) reads a caption and goes on with them. Pictures are uint8,
 (N, H, W, C), as image files hold them; inside, numbers from −1 to 1, (N, C, H, W).
 """
 
@@ -166,7 +166,7 @@ def in_parts(pictures: np.ndarray) -> list[np.ndarray]:
 
 
 def distinct_patches(codec: Codec, pictures: np.ndarray, generator: torch.Generator) -> Tensor:
-    """Patches (≤ DISTINCT, C, p²) of some of the pictures, each once however common: most of a picture is often paper."""
+    """Patches (≤ DISTINCT, C, p²) of some of the pictures, each once however common: most of a picture may be paper."""
     enough = 4 * DISTINCT // math.prod(codec.patches(to_tensor(pictures[:1])).shape[1:3]) + 1
     some = pictures[torch.randperm(len(pictures), generator=generator)[:enough].numpy()]
     patches = codec.patches(to_tensor(some)).flatten(0, 2).unique(dim=0)
