@@ -19,12 +19,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard.config import DecodeConfig, validate
 from regard.decoding.rules import Rules
 from regard.decoding.sample import draw, exponential, generator
 from regard.decoding.torch_engine import MARGIN
 from regard.errors import ConfigError, DataError
+from regard.model.cache import Cache
 from regard.run import IMAGE, TEXT, Run
 from regard.tokens.text import BOS, EOS, PAD
 
@@ -110,18 +112,11 @@ def draw_codes(
     rules = [Rules(config, torch.tensor(other_ids(run, place), device=run.device)) for place in range(2)]
     text = torch.tensor([text for text, _ in wanted], device=run.device)  # (R, T)
     before, cache = text.size(1) - 1, model.cache() if cached else None
-    nothing = torch.tensor(framed([], length), device=run.device).expand(len(wanted), -1)  # no caption
     total, margin = torch.zeros(len(wanted)), torch.full((len(wanted),), torch.inf)
     for place in range(text.size(1) - length, model.config.max_positions - length):  # what is painted already stays
-        read = text if config.guidance == 1 else torch.cat([text, torch.cat([nothing, text[:, length:]], dim=1)])
-        said, *unsaid = (
-            model.logits(model.decode(read[:, cache.length if cache else 0 :], cache)[:, -1]).float().split(len(wanted))
-        )  # (R, V)
-        logits = unsaid[0] + config.guidance * (said - unsaid[0]) if unsaid else said.clone()
         rule, written = rules[place % 2], text[:, before:]
-        guided, _ = rule.log_probabilities(written, logits)
-        codes, hung_on = draw(guided, exponential(list(generators), logits.size(-1)).to(run.device), config)
-        own, _ = rule.log_probabilities(written, said)
+        own, guided = (rule.log_probabilities(written, each)[0] for each in follows(run, text, config.guidance, cache))
+        codes, hung_on = draw(guided, exponential(list(generators), own.size(-1)).to(run.device), config)
         total += own.gather(1, codes.unsqueeze(1)).squeeze(1).cpu()
         margin = margin.minimum(hung_on.cpu())
         text = torch.cat([text, codes.unsqueeze(1)], dim=1)
@@ -132,6 +127,19 @@ def draw_codes(
         draw_codes(run, [each], config, cached)[0] if hung < MARGIN else drawn
         for each, hung, drawn in zip(wanted, margin.tolist(), found, strict=True)
     ]
+
+
+def follows(run: Run, text: Tensor, guidance: float, cache: Cache | None) -> tuple[Tensor, Tensor]:
+    """Logits (R, V) of the code that follows each text (R, T), and the same with guidance."""
+    model, length = run.model, run.model.config.text_length
+    if guidance != 1:
+        nothing = torch.tensor(framed([], length), device=run.device).expand(len(text), -1)
+        text = torch.cat([text, torch.cat([nothing, text[:, length:]], dim=1)])  # (2 R, T)
+    logits = model.logits(model.decode(text[:, cache.length if cache else 0 :], cache)[:, -1]).float()
+    if guidance == 1:
+        return logits, logits.clone()
+    said, unsaid = logits.chunk(2)
+    return said, torch.lerp(unsaid, said, guidance)
 
 
 def other_ids(run: Run, place: int) -> list[int]:
