@@ -271,20 +271,14 @@ def picture(answer: Answer) -> Picture | None:
 def steps(answer: Answer) -> list[Step]:
     """The likeliest continuations at each step, and the one that was written."""
     logits = answer.seen.logits  # (T, V)
-    probabilities = logits.softmax(-1)
-    likeliest = logits.topk(min(OPTIONS, logits.size(1)), dim=1).indices
-
-    def option(step: int, id: int) -> Option:
-        [piece] = answer.way.pieces("target", [id])
-        return Option(id, piece, logits[step, id].item(), probabilities[step, id].item())
-
+    written = torch.tensor(answer.seen.target, dtype=torch.long, device=logits.device)[:, None]
+    ids = torch.cat([written, logits.topk(min(OPTIONS, logits.size(1)), dim=1).indices], dim=1)  # (T, 1 + options)
+    numbers = (each.gather(1, ids).tolist() for each in (logits, logits.softmax(-1)))
+    rows = zip(ids.tolist(), *numbers, strict=True)
+    options = (map(Option, row, answer.way.pieces("target", row), *figures) for row, *figures in rows)
     return [
-        Step(
-            option(step, id),
-            [option(step, each) for each in likeliest[step].tolist() if logits[step, each] > -torch.inf],
-            step < answer.seen.forced,
-        )
-        for step, id in enumerate(answer.seen.target)
+        Step(chosen, [each for each in likeliest if each.logit > -math.inf], step < answer.seen.forced)
+        for step, (chosen, *likeliest) in enumerate(options)
     ]
 
 
