@@ -21,6 +21,7 @@ from regard.insight.views import Kind, Question, ask, find, head, look
 from regard.model import build
 from regard.run import Run
 from regard.tokens.text import TextTokenizer
+from unpacking import unpacked
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 QUESTION = Question(text="two five one", to="fr")
@@ -114,12 +115,6 @@ def test_the_six_steps_show_the_models_numbers(page: Page, answer, kind: Kind, n
     assert values(panel.get_by_test_id("total")) == pytest.approx([1], abs=1e-5)
     hidden = steps.masked[row] if steps.masked else []
     assert panel.get_by_test_id("masked").count() == sum(hidden)
-
-
-def unpacked(packed) -> np.ndarray:
-    from base64 import b64decode
-
-    return np.frombuffer(b64decode(packed.data), "<f4").reshape(packed.shape)
 
 
 def test_the_six_steps_can_be_played(page: Page):

@@ -19,7 +19,7 @@ from regard.config import validate
 from regard.errors import RegardError
 from regard.insight import contract, views
 from regard.insight.change import switched_off
-from regard.insight.contract import Packed, Question
+from regard.insight.contract import Question
 from regard.insight.explain import explain
 from regard.insight.notebook import to_html
 from regard.insight.trace import Trace
@@ -29,6 +29,7 @@ from regard.insight.words import words
 from regard.model import build
 from regard.run import Run
 from regard.tokens.text import BOS, EOS
+from unpacking import unpacked
 
 TEXT = "two five one"
 TYPES = Path(__file__).parents[2] / "web" / "src" / "types.ts"
@@ -46,10 +47,6 @@ def deep(run) -> Run:
     return run
 
 
-def unpacked(packed: Packed) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(base64.b64decode(packed.data), dtype="<f4").copy()).reshape(packed.shape)
-
-
 def question(text: str = TEXT, **more) -> Question:
     return Question(text=text, to="fr", **more)
 
@@ -59,6 +56,16 @@ def test_packed_arrays_come_back_as_they_were():
     packed = views.pack(array.transpose(2, 0, 1))
     assert packed.shape == (5, 2, 3)
     np.testing.assert_array_equal(unpacked(packed), array.transpose(2, 0, 1))
+
+
+def test_packed_shares_come_back_to_more_digits_than_are_shown():
+    array = np.random.default_rng(1).dirichlet(np.ones(5), size=(2, 3)).astype(np.float32)
+    array[0, 0] = [0, 0, 1, 0, 0]
+    packed = contract.pack_shares(array.transpose(2, 0, 1))
+    assert packed.shape == (5, 2, 3)
+    back = unpacked(packed).numpy()
+    np.testing.assert_allclose(back, array.transpose(2, 0, 1), atol=0.5 / 65535 + 1e-7)
+    np.testing.assert_array_equal(back[:, 0, 0], array[0, 0])  # 0 and 1 are themselves
 
 
 def test_the_views_have_the_fields_that_the_page_reads(deep):
@@ -71,7 +78,7 @@ def test_the_views_have_the_fields_that_the_page_reads(deep):
         assert list(known) == fields, name
     sent = json.loads(views.to_json(views.offline(ask(deep, question("The animal is tired.")))))
     assert sent["look"]["question"] == json.loads(question("The animal is tired.").model_dump_json())
-    assert sent["machine"]["format"] == sent["look"]["format"] == 1
+    assert sent["machine"]["format"] == sent["look"]["format"] == 2
 
 
 @pytest.mark.parametrize("text", [TEXT, "seven", "one six three four two"])
@@ -94,7 +101,7 @@ def test_the_weights_are_those_that_explain_shows(deep):
     trace = explain(deep, "The animal is tired.", "fr")
     look = views.look(ask(deep, question("The animal is tired.")))
     for kind in ("encoder", "decoder", "cross"):
-        np.testing.assert_array_equal(unpacked(look.weights[kind]), trace.maps(kind))
+        np.testing.assert_allclose(unpacked(look.weights[kind]), trace.maps(kind), atol=1e-5)
 
 
 @torch.no_grad()
@@ -215,7 +222,7 @@ def test_figures_of_a_head_are_means_over_its_rows(deep):
     assert len(look.heads) == (2 + 4 + 4) * 3
     ends = [index for index, word in enumerate(look.source.words) if word.control]
     for told in look.heads:
-        rows = unpacked(look.weights[told.kind])[told.layer, told.head].tolist()
+        rows = answer.seen.trace.maps(told.kind)[told.layer, told.head].tolist()
         R, C = len(rows), len(rows[0])
         assert told.entropy == pytest.approx(sum(-w * np.log2(w) for row in rows for w in row if w > 0) / R, abs=1e-4)
         places = [(t + 0.5) * C / R - 0.5 for t in range(R)]

@@ -1,8 +1,14 @@
-// What the page reads: the JSON of regard.insight.contract, format 1. The page computes nothing of the model's; what it
+// What the page reads: the JSON of regard.insight.contract, format 2. The page computes nothing of the model's; what it
 // shows of numbers came from here. Tokens, layers and heads are counted from 0 here, and from 1 where people read.
 
 /** An array: its shape, and its numbers in the order of the last axis, as float32, little-endian, in base64. */
 export interface Packed {
+  shape: number[]
+  data: string
+}
+
+/** An array of shares of 1: as Packed, but each share x as round(65535 x) in 16 bits. A look has a million. */
+export interface Shares {
   shape: number[]
   data: string
 }
@@ -63,7 +69,7 @@ export interface Attending {
 
 /** GET api/machine: what does not depend on the sentence: what the model is, what it can be asked, what there is to show. */
 export interface Machine {
-  format: 1
+  format: 2
   version: string // of regard
   name: string // of the run
   live: boolean // whether questions can be asked; an offline page only shows
@@ -159,7 +165,7 @@ export interface Picture {
 
 /** POST api/look with a Question: what the first view needs. Shapes: L layers, H heads, S source, T target tokens. */
 export interface Look {
-  format: 1
+  format: 2
   question: Question
   translation: string
   seconds: number
@@ -169,7 +175,7 @@ export interface Look {
   target: Line // what it writes
   steps: Step[] // T: of a model that does not write, what it says of the whole or of each of `places`
   places: number[] // tokens of the source that each step is said of; none where it is of the whole
-  weights: Partial<Record<Kind, Packed>> // encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S)
+  weights: Partial<Record<Kind, Shares>> // encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S)
   heads: HeadFigures[]
   beam: { width: number; length_penalty: number; nodes: Node[] } | null // null without the mask: then it is greedy
   picture: Picture | null

@@ -16,6 +16,12 @@ test('numbers come back under their indices', () => {
   expect(grid.under(1).at(0, 1)).toBe(101)
 })
 
+test('shares of 1 come back to 16 bits', () => {
+  const bytes = new Uint8Array(new Uint16Array([0, 21845, 65535]).buffer)
+  const grid = Grid.shares({ shape: [1, 3], data: btoa(String.fromCharCode(...bytes)) })
+  expect([...grid.row(0)]).toEqual([0, Math.fround(1 / 3), 1])
+})
+
 test('an empty array has a shape all the same', () => {
   expect(Grid.unpack(packed([0, 4], [])).shape).toEqual([0, 4])
 })

@@ -38,7 +38,7 @@ function machine(norm: Machine['norm'] = 'post'): Machine {
     part('softmax', 'output', 'softmax'),
   ]
   return {
-    format: 1,
+    format: 2,
     version: '',
     name: '',
     live: false,

@@ -1,4 +1,4 @@
-"""What the explorer asks and is told: format 1 of its JSON, which web/src/types.ts mirrors.
+"""What the explorer asks and is told: format 2 of its JSON, which web/src/types.ts mirrors.
 
 Tokens, words, layers and heads are counted from 0. Shapes: L layers, H heads, S source and T target tokens, D width.
 """
@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.config import Config
 from regard.insight.trace import KINDS
 
-FORMAT = 1
+FORMAT = 2
 LETTERS = 10_000  # of a question's text
 
 PICTURE = 8_000_000  # of a question's picture
@@ -113,6 +113,19 @@ class Packed:
 def pack(array: np.ndarray | Tensor) -> Packed:
     numbers = np.ascontiguousarray(array.float().cpu().numpy() if isinstance(array, Tensor) else array, dtype="<f4")
     return Packed(numbers.shape, base64.b64encode(numbers.tobytes()).decode())
+
+
+@dataclass(frozen=True)
+class Shares:
+    """An array of shares of 1: as Packed, but each share x as round(65535 x) in 16 bits. A look has a million."""
+
+    shape: tuple[int, ...]
+    data: str
+
+
+def pack_shares(array: np.ndarray) -> Shares:
+    numbers = (array * np.iinfo(np.uint16).max).round().astype("<u2")
+    return Shares(numbers.shape, base64.b64encode(numbers.tobytes()).decode())
 
 
 @dataclass(frozen=True)
@@ -293,7 +306,7 @@ class Look:
     target: Line
     steps: list[Step]
     places: list[int]
-    weights: dict[str, Packed]
+    weights: dict[str, Shares]
     heads: list[HeadFigures]
     beam: Beam | None
     picture: Picture | None

@@ -1,4 +1,4 @@
-"""Question → answer → the JSON that each panel of the explorer draws: format 1, which web/src/types.ts mirrors.
+"""Question → answer → the JSON that each panel of the explorer draws: format 2, which web/src/types.ts mirrors.
 
     answer = ask(run, Question(text="I am a student.", to="fr"))
     look(answer), vectors(answer, "source"), head(answer, "cross", layer=1, head=3), flow(answer, "encoder")
@@ -56,6 +56,7 @@ from regard.insight.contract import (
     Vectors,
     Word,
     pack,
+    pack_shares,
 )
 from regard.insight.image import to_address
 from regard.insight.trace import KINDS
@@ -241,7 +242,7 @@ def look(answer: Answer) -> Look:
         target=way.line("target", seen),
         steps=steps(answer),
         places=[*seen.places],
-        weights={kind: pack(trace.maps(kind)) for kind in way.kinds},
+        weights={kind: pack_shares(trace.maps(kind)) for kind in way.kinds},
         heads=[figures for kind in way.kinds for figures in head_figures(answer, kind)],
         beam=beam(answer),
         picture=picture(answer),

@@ -1,4 +1,4 @@
-import type { Packed } from '../types'
+import type { Packed, Shares } from '../types'
 
 /** An array of numbers with a shape; the last axis lies together. */
 export class Grid {
@@ -8,10 +8,13 @@ export class Grid {
   ) {}
 
   static unpack(packed: Packed): Grid {
-    const text = atob(packed.data)
-    const bytes = new Uint8Array(text.length)
-    for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at)
-    return new Grid(packed.shape, new Float32Array(bytes.buffer))
+    return new Grid(packed.shape, new Float32Array(bytes(packed.data)))
+  }
+
+  static shares(packed: Shares): Grid {
+    const data = new Float32Array(new Uint16Array(bytes(packed.data)))
+    for (let at = 0; at < data.length; at++) data[at] /= 0xffff
+    return new Grid(packed.shape, data)
   }
 
   /** One number. */
@@ -36,6 +39,13 @@ export class Grid {
     place.forEach((index, axis) => (offset += index * product(this.shape.slice(axis + 1))))
     return offset
   }
+}
+
+function bytes(base64: string): ArrayBuffer {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at)
+  return bytes.buffer
 }
 
 function product(numbers: readonly number[]): number {

@@ -21,7 +21,7 @@ export class View {
   /** The weights of the sentence, unpacked: encoder (L, H, S, S), decoder (L, H, T, T), cross (L, H, T, S). */
   readonly weights: Partial<Record<Kind, Grid>> = $derived.by(() => {
     const packed = Object.entries(this.look?.weights ?? {})
-    return Object.fromEntries(packed.map(([kind, weights]) => [kind, Grid.unpack(weights)]))
+    return Object.fromEntries(packed.map(([kind, weights]) => [kind, Grid.shares(weights)]))
   })
 
   readonly answers: Answers
