@@ -24,6 +24,7 @@ from regard.errors import RegardError
 from regard.insight import bundle, views
 from regard.insight.contract import Question
 from regard.insight.explain import explain
+from regard.insight.explore import Memory
 from regard.insight.figures import save, terminal
 from regard.insight.overlays import terminal as picture_in_text
 from regard.insight.trace import record, to_json
@@ -334,6 +335,20 @@ def test_a_code_can_be_forced_and_the_text_cannot():
         with pytest.raises(RegardError) as caught:
             ask(run, Question(text=CAPTION, prefix=tuple(prefix)))
         assert str(caught.value) == sentence
+
+
+# Before anyone asks
+
+
+@pytest.mark.parametrize("make", [untrained.writer, untrained.seer, untrained.painter])
+def test_a_server_warms_up_on_what_a_word_can_ask_and_remembers_nothing_of_it(make, monkeypatch):
+    """A run that sees is not asked by a word; that is no failure."""
+    asked = []
+    monkeypatch.setattr(views, "look", lambda answer, look=views.look: asked.append(answer) or look(answer))
+    memory = Memory(make())
+    memory.warm_up()
+    assert len(asked) == (make is not untrained.seer)
+    assert not memory.answers
 
 
 # Traces and files

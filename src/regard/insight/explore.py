@@ -21,6 +21,7 @@ import webbrowser
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,6 +130,7 @@ def application(run: Run, host: str = "127.0.0.1") -> FastAPI:
     """The app that serves one run; `host` is the name it is bound to."""
     app = FastAPI(openapi_url=None)
     memory = Memory(run)
+    memory.worker.submit(memory.warm_up)
     room = BODY + (PICTURE if way_of(run).input == "picture" else 0)
     files = {path.relative_to(bundle.PAGE).as_posix(): path for path in bundle.PAGE.rglob("*") if path.suffix in TYPES}
 
@@ -246,6 +248,11 @@ class Memory:
 
     async def answered(self, question: Question, view: Callable[[Answer], str]) -> str:
         return await asyncio.wrap_future(self.worker.submit(lambda: view(self.recall(question))))
+
+    def warm_up(self) -> None:
+        """Answer what nobody asked, where a word is enough of a question: a process is slow at what it never did."""
+        with suppress(RegardError):
+            views.to_json(views.look(views.ask(self.run, way_of(self.run).settled(Question(text="a")))))
 
     def recall(self, question: Question) -> Answer:
         question = way_of(self.run).settled(question)
