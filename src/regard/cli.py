@@ -37,6 +37,7 @@ app = typer.Typer(
 DEMOS = {  # the module that shows a family, and the folder it leaves
     "translator": ("regard.showcase", "runs/demo"),
     "gpt": ("regard.demos.gpt", "runs/demo-gpt"),
+    "bert": ("regard.demos.bert", "runs/demo-bert"),
     "vit": ("regard.demos.vit", "runs/demo-vit"),
     "dalle": ("regard.demos.dalle", "runs/demo-dalle"),
 }

@@ -36,7 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"size": 340, "codes": 256, "codec_steps": 100},
     "model": {"family": "dalle", "width": 96, "hidden": 384, "heads": 4, "layers": 3, "dropout": 0.05},
     "train": {
-        "steps": 800,
+        "steps": 700,
         "batch_tokens": 4480,
         "optimizer": "muon",
         "schedule": "cosine",
