@@ -31,7 +31,7 @@ from regard.training.train import train_into
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 JUDGED = 500  # captions of each split
-SEED = 77  # of those
+SEED = 4242  # of those
 
 
 def trained(recipe: str, folder: Path, corpus: Parts[Pictures] | None = None) -> Run:
