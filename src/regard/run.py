@@ -94,7 +94,7 @@ class Run:
             raise RunError(
                 f"{name} {use.does} and {USES[tasks[0]].does_not}: try regard {use.verb} {self.folder or 'RUN'}"
             )
-        if not getattr(self.settings.model, HEADS.get(self.task, ""), True):
+        if (head := HEADS.get(self.task)) and not getattr(self.settings.model, head):
             raise RunError(
                 f"{self.folder or 'this run'} was imported without a head, and {USES[self.task].does_not}: teach it "
                 f"with regard train --set train.start_from={self.folder or 'RUN'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ import pytest
 
 import regard
 from counting import pairs
+from regard.decoding import ctranslate2_engine
 from regard.decoding import engine as module
 from regard.decoding.ctranslate2_engine import CTranslate2Engine
 from regard.decoding.engine import Choice
-from regard.decoding.torch_engine import TorchEngine
+from regard.decoding.torch_engine import TorchEngine, limits_of
 from regard.errors import ConfigError
 from regard.run import Run
 
@@ -130,7 +132,8 @@ def test_every_engine_translates_alike(run: Run):
     assert [len(each.candidates) for each in best] == [3, 3, 3]
 
 
-def test_a_sentence_that_hung_by_a_hair_is_left_to_our_own_search(run: Run, monkeypatch):
+@pytest.mark.parametrize("level", [0.0, 9.0])
+def test_a_sentence_that_hung_by_a_hair_is_weighed_and_then_searched_for(run: Run, monkeypatch, level: float):
     real, own, asked = CTranslate2Engine.within, TorchEngine.search, []
 
     def within(self, sources, config, limit, best):
@@ -149,10 +152,28 @@ def test_a_sentence_that_hung_by_a_hair_is_left_to_our_own_search(run: Run, monk
     engine = choice(len(texts))  # which has measured by now
     monkeypatch.setattr(CTranslate2Engine, "within", within)
     monkeypatch.setattr(TorchEngine, "search", search)
+    monkeypatch.setattr(ctranslate2_engine, "LEVEL", level)  # what torch finds apart by less is searched for
     found = engine.search([run.encode_source(text, "fr") for text in texts], run.settings.decode)
     written = [run.target_tokenizer.decode(each.hypotheses[0].ids) for each in found]
     assert written == ["un deux", "trois", "quatre"]
-    assert asked == [run.encode_source("three", "fr")]
+    assert asked == ([run.encode_source("three", "fr")] if level else [])
+
+
+def test_weighed_hypotheses_are_as_likely_as_the_search_finds_them(run: Run):
+    engine = CTranslate2Engine(run)
+    for text in ("one two three four five", "six"):
+        source = run.encode_source(text, "fr")
+        config = run.settings.decode.model_copy(update={"beam": 4, "max_length": 3})  # which cuts the longer one off
+        [own] = TorchEngine(run).search([source], config)
+        [theirs] = engine.within([source], config, limits_of([source], config)[0], None)
+        weighed = engine.weighed(source, theirs, config)
+        assert [each.ids for each in weighed.hypotheses] == [each.ids for each in own.hypotheses]
+        assert [each.finished for each in weighed.hypotheses] == [each.finished for each in own.hypotheses]
+        for mine, searched in zip(weighed.hypotheses, own.hypotheses, strict=True):
+            assert (mine.score, mine.log_probability) == pytest.approx(
+                (searched.score, searched.log_probability), abs=1e-5
+            )
+        assert weighed.margin == min(a.score - b.score for a, b in pairwise(weighed.hypotheses))
 
 
 def test_sentences_to_compare_come_from_the_validation_file(run: Run):

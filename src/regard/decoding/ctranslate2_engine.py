@@ -6,8 +6,9 @@ found = engine.search(sources, config)
 Its beam search follows our rule: K candidates are looked at, those that end are finished, the next best take their
 places, and K finished hypotheses end the search. Three things are its own. It has one length limit for a batch, so a
 sentence that reaches its own is searched again under that. It reports no margins: `Found.margin` tells only how far the
-finished hypotheses lie apart; where that is next to nothing, our own search decides. And right behind what leads a
-translation it lets none end but the likeliest; where another could, our own search decides as well.
+finished hypotheses lie apart; where that is next to nothing, torch weighs them, and where that leaves it open, our own
+search decides. And right behind what leads a translation it lets none end but the likeliest; where another could, our
+own search decides as well.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ import torch
 
 from regard import __version__
 from regard.config import DecodeConfig
+from regard.data.batch import Example
+from regard.decoding.reading import read
 from regard.decoding.search import Found, Hypothesis, penalty
 from regard.decoding.torch_engine import MARGIN, TorchEngine, limits_of
 from regard.errors import DeviceError, RunError
@@ -40,6 +43,7 @@ from regard.trial import trial as run_trial
 
 ENGINES, NOTES = "engines", "notes.json"
 PLAIN = {"beam", "length_penalty", "penalty", "max_length", "max_ratio"}  # the settings of a search that it follows
+LEVEL = 1e-5  # a difference in score that is no more than the order in which floats are added
 SMALLEST = 1e-6  # of length penalties that are not 0: at 0 it would stop at the first finished hypothesis
 
 # Run by a Python of its own, given a converted folder: load it and translate one token.
@@ -100,11 +104,22 @@ class CTranslate2Engine:
             anew = self.within([sources[index] for index in indices], config, limit, best)
             for index, each in zip(indices, anew, strict=True):
                 found[index] = each
-        near = sorted(self.empty(sources, config).union(i for i, each in enumerate(found) if each.margin < MARGIN))
-        own = TorchEngine(self.run).search([sources[index] for index in near], config)
-        for index, each in zip(near, own, strict=True):
+        near = {i: self.weighed(sources[i], each, config) for i, each in enumerate(found) if each.margin < MARGIN}
+        undecided = sorted(self.empty(sources, config).union(i for i, each in near.items() if each.margin < LEVEL))
+        own = TorchEngine(self.run).search([sources[index] for index in undecided], config)
+        for index, each in (near | dict(zip(undecided, own, strict=True))).items():
             found[index] = each
         return found
+
+    def weighed(self, source: list[int], found: Found, config: DecodeConfig) -> Found:
+        """The same hypotheses, as likely as torch finds them in one pass over each, where a search takes many."""
+        anew = Found()
+        readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in found.hypotheses])
+        for each, reading in zip(found.hypotheses, readings, strict=True):
+            costs = reading.log_probabilities[: len(reading.log_probabilities) - (not each.finished)]
+            anew.add(list(each.ids), len(each.ids) + each.finished, float(costs.sum()), each.finished, config)
+        anew.rank()
+        return anew
 
     def empty(self, sources: Sequence[list[int]], config: DecodeConfig) -> set[int]:
         """Which sources have an empty translation among the first that the beam looks at behind a lead."""

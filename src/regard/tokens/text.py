@@ -180,7 +180,7 @@ class TextTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, control ids left out; always one line, whatever a model has made of the bytes."""
-        return normalise(self.processor.decode([int(id) for id in ids if int(id) not in self.control]))
+        return normalise(self.processor.decode([id for id in map(int, ids) if id not in self.control]))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """What each id looks like: ▁animal, <0xE2>, </s>."""
