@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from regard.decoding.paint import paint
     from regard.decoding.tag import tag
     from regard.decoding.translate import translate
+    from regard.demos.translator import demo
     from regard.errors import RegardError
     from regard.exchange import adopt, export
     from regard.insight.explain import explain
     from regard.run import Run, load
-    from regard.showcase import demo
     from regard.training.accuracy import evaluate_classes
     from regard.training.codes import evaluate_pictures
     from regard.training.evaluate import evaluate
@@ -54,7 +54,7 @@ HOMES = {
     "RegardError": "regard.errors",
     "adopt": "regard.exchange",
     "classify": "regard.decoding.classify",
-    "demo": "regard.showcase",
+    "demo": "regard.demos.translator",
     "doctor": "regard.data.doctor",
     "ensemble": "regard.decoding.ensemble",
     "evaluate": "regard.training.evaluate",

@@ -35,7 +35,7 @@ app = typer.Typer(
 
 
 DEMOS = {  # the module that shows a family, and the folder it leaves
-    "translator": ("regard.showcase", "runs/demo"),
+    "translator": ("regard.demos.translator", "runs/demo"),
     "gpt": ("regard.demos.gpt", "runs/demo-gpt"),
     "bert": ("regard.demos.bert", "runs/demo-bert"),
     "vit": ("regard.demos.vit", "runs/demo-vit"),

@@ -8,9 +8,9 @@ import pytest
 from matplotlib.image import imread
 
 import regard
-from regard import showcase as module
 from regard.data import phrasebook
 from regard.data.phrasebook import Phrase
+from regard.demos import translator as module
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 
 import regard
-from regard import showcase
 from regard.config import validate
+from regard.demos import translator
 from regard.errors import RegardError
 from regard.insight import contract, views
 from regard.insight.change import switched_off
@@ -207,8 +207,8 @@ def test_the_parts_hold_all_parameters_once(deep, tied, more):
 
 
 def test_the_demo_knows_sentences_to_begin_with(deep, counted):
-    assert showcase.SETTINGS["data"]["source"] == PHRASEBOOK
-    assert set(LECTURE) <= {text for text, _ in showcase.LECTURE}
+    assert translator.SETTINGS["data"]["source"] == PHRASEBOOK
+    assert set(LECTURE) <= {text for text, _ in translator.LECTURE}
     data = deep.settings.data.model_copy(update={"source": PHRASEBOOK})
     deep.settings = deep.settings.model_copy(update={"data": data})
     assert views.machine(deep).examples == list(LECTURE)

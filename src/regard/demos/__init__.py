@@ -1,1 +1,1 @@
-"""The tours of the other families, a module each; that of the Transformer itself is `regard.showcase`."""
+"""The tours, one module for each family that has one, and `tour`, what they have in common."""

@@ -6,20 +6,16 @@ a word fits is no matter of taste: the grammar that wrote the text knows every s
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from rich.console import Console
-
-from regard.config import Settings, validate
 from regard.data import phrasebook
-from regard.data.text import Prose
 from regard.decoding.fill import fill
+from regard.demos.tour import english, keep, seeded, teller
 from regard.run import TEXT, Run
 from regard.tokens.masks import MASK
 from regard.training.train import train_into
@@ -73,14 +69,12 @@ class Findings:
 
 def demo(out: str | Path = "runs/demo-bert", *, seed: int = 1, on: str = "auto") -> Findings:
     """Train a small BERT for a fixed number of steps, and show what it finds."""
-    folder, console = Path(out), Console(highlight=False, soft_wrap=True)
+    folder, console = Path(out), teller()
     console.rule("1  A BERT reads English sentences and learns to find words that are hidden", align="left")
     console.print(f"{TRAIN:,} sentences that a small grammar of ours has written; no grammar is told to the network.")
     began = time.perf_counter()
-    text = [phrase.english for phrase in phrasebook.phrases("train", TRAIN, seed)]
-    held_out = [phrase.english for phrase in phrasebook.phrases("valid", VALID)]
-    settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
-    run = train_into(folder, settings, Prose(text, held_out), on=on, overwrite=True)
+    prose = english(TRAIN, VALID, seed)
+    run = train_into(folder, seeded(SETTINGS, seed), prose, on=on, overwrite=True)
     seconds = time.perf_counter() - began
 
     console.rule("2  What is missing in sentences that it has not read", align="left")
@@ -101,8 +95,7 @@ def demo(out: str | Path = "runs/demo-bert", *, seed: int = 1, on: str = "auto")
     for gap in GAPS:
         words = ", ".join(f"{each.token.strip('▁')} {each.probability:.0%}" for each in fill(run, gap).masks[0])
         console.print(f"  {gap}  {words}", markup=False)
-    written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
-    (folder / "demo.json").write_text(f"{written}\n", encoding="utf-8")
+    keep(findings, folder)
 
     console.rule("4  Yours now", align="left")
     console.print(

@@ -7,20 +7,18 @@ paints what was asked for is measured (`data.shapes.reading`) and no matter of t
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
-from regard.config import Settings, validate
 from regard.data import shapes
 from regard.data.labelled import Parts
 from regard.data.pictures import Pictures
 from regard.decoding.paint import Painted, paint_each
+from regard.demos.tour import keep, seeded, teller
 from regard.insight.figures import save_figure
 from regard.insight.painted import save_painted
 from regard.insight.pictures import grid
@@ -63,13 +61,13 @@ class Findings:
 
 def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto") -> Findings:
     """Train a small DALL-E for a fixed number of steps, and show what it paints."""
-    folder, console = Path(out), Console(highlight=False, soft_wrap=True)
+    folder, console = Path(out), teller()
     console.rule("1  A GPT learns to go on from a caption with a picture", align="left")
     console.print(
         f"{TRAIN:,} pictures of 32 × 32 pixels, each 64 patterns and their colours. Never among them: {never()}."
     )
     began = time.perf_counter()
-    settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
+    settings = seeded(SETTINGS, seed)
     parts = Parts(alone("train", TRAIN, seed), alone("train", VALID, seed + 1))
     run = train_into(folder, settings, parts, on=on, overwrite=True)
     seconds = time.perf_counter() - began
@@ -95,8 +93,7 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
         f"Painted right, by measuring colour, shape and size: {seen_right:.0%} of {ASKED} captions that it was shown, "
         f"and {unseen_right:.0%} of {ASKED} that it was not."
     )
-    written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
-    (folder / "demo.json").write_text(f"{written}\n", encoding="utf-8")
+    keep(findings, folder)
 
     console.rule("4  Yours now", align="left")
     console.print(

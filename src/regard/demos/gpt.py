@@ -6,20 +6,17 @@ one drawn is either of that language or not; and the text is at hand, so each is
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
 
-from regard.config import Settings, validate
 from regard.data import phrasebook
-from regard.data.text import Prose
 from regard.decoding.continuing import Continuing
 from regard.decoding.generate import Generated, generate
+from regard.demos.tour import english, keep, seeded, teller
 from regard.run import Run
 from regard.training.foretell import Foretold, foretell
 from regard.training.train import train_into
@@ -66,24 +63,23 @@ class Findings:
 
 def demo(out: str | Path = "runs/demo-gpt", *, seed: int = 1, on: str = "auto") -> Findings:
     """Train a small GPT for a fixed number of steps, and show what it writes."""
-    folder, console = Path(out), Console(highlight=False, soft_wrap=True)
+    folder, console = Path(out), teller()
     console.rule("1  A GPT reads English sentences and learns what comes next", align="left")
     console.print(f"{TRAIN:,} sentences that a small grammar of ours has written; no grammar is told to the network.")
     began = time.perf_counter()
-    text = [phrase.english for phrase in phrasebook.phrases("train", TRAIN, seed)]
-    held_out = [phrase.english for phrase in phrasebook.phrases("valid", VALID)]
-    settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
-    run = train_into(folder, settings, Prose(text, held_out), on=on, overwrite=True)
+    prose = english(TRAIN, VALID, seed)
+    run = train_into(folder, seeded(SETTINGS, seed), prose, on=on, overwrite=True)
     seconds = time.perf_counter() - began
 
     console.rule("2  How well it foretells sentences that it has not read", align="left")
-    foretold = foretell(run, held_out)
+    foretold = foretell(run, prose.valid)
     console.print(f"{foretold}\nTheir words it knows, their combinations it has never seen.", markup=False)
 
     console.rule("3  What it writes", align="left")
+    known = set(prose.train)
     drawn = generate(run, n=WRITTEN, tokens=LONG, seed=seed)
     right = [each for each in drawn if of_the_grammar(each)]
-    new = [each for each in right if each.text not in set(text)]
+    new = [each for each in right if each.text not in known]
     findings = Findings(seed, seconds, foretold, len(drawn), len(right) / len(drawn), len(new) / len(drawn))
     for each in drawn[:SHOWN]:
         console.print(f"  {each.text}", markup=False)
@@ -96,8 +92,7 @@ def demo(out: str | Path = "runs/demo-gpt", *, seed: int = 1, on: str = "auto") 
     for opening in OPENINGS:
         words = ", ".join(f"{word} {share:.0%}" for word, share in next_tokens(run, opening))
         console.print(f"  {opening} …  {words}", markup=False)
-    written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
-    (folder / "demo.json").write_text(f"{written}\n", encoding="utf-8")
+    keep(findings, folder)
 
     console.rule("5  Yours now", align="left")
     console.print(

@@ -6,9 +6,8 @@ tested has pairs of colour and shape that were held out: to tell a red circle, i
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,13 @@ from matplotlib.figure import Figure
 from PIL import Image
 from rich.console import Console
 
-from regard.config import Settings, validate
 from regard.data import shapes
 from regard.data.labelled import Parts
 from regard.data.pictures import Pictures, digits, split
 from regard.data.shapes.scene import SHAPES
 from regard.decoding.classify import Classified, classify
 from regard.decoding.intake import intake
+from regard.demos.tour import keep, seeded, teller
 from regard.errors import DataError
 from regard.insight.figures import save_figure
 from regard.insight.pictures import grid
@@ -67,14 +66,14 @@ class Findings:
 
 def demo(out: str | Path = "runs/demo-vit", *, seed: int = 1, on: str = "auto") -> Findings:
     """Train a small ViT for a fixed number of steps, and show what it sees."""
-    folder, console = Path(out), Console(highlight=False, soft_wrap=True)
+    folder, console = Path(out), teller()
     material = of_digits(seed) or of_shapes(seed, console)
     console.rule("1  A Transformer looks at pictures, patch by patch", align="left")
     count, side = len(material.parts.train), material.settings["model"]["patch"]
     console.print(f"{count:,} {material.what}; to the network each is a sentence of patches of {side} × {side}.")
     began = time.perf_counter()
-    given = {**material.settings, "train": {**TRAIN, **material.settings["train"], "seed": seed}}
-    run = train_into(folder, validate(Settings, given, "demo"), material.parts, on=on, overwrite=True)
+    given = {**material.settings, "train": {**TRAIN, **material.settings["train"]}}
+    run = train_into(folder, seeded(given, seed), material.parts, on=on, overwrite=True)
     seconds = time.perf_counter() - began
 
     console.rule("2  How often it is right on pictures that it has never seen", align="left")
@@ -82,8 +81,7 @@ def demo(out: str | Path = "runs/demo-vit", *, seed: int = 1, on: str = "auto") 
     found = judged(run, takes, takes.labelled(material.test.under(run.settings.data.labels)))
     console.print(str(found), markup=False)
     findings = Findings(seed, seconds, material.what, found)
-    written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
-    (folder / "demo.json").write_text(f"{written}\n", encoding="utf-8")
+    keep(findings, folder)
 
     console.rule("3  What it says to some of them", align="left")
     some = material.test.at(np.arange(SHOWN))

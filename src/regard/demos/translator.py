@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from matplotlib.figure import Figure
-from rich.console import Console
 
-from regard.config import Settings, validate
 from regard.data import phrasebook
 from regard.data.corpus import Pair
 from regard.data.phrasebook import MinimalPair, Phrase
 from regard.decoding.translate import translate
+from regard.demos.tour import keep, seeded, teller
 from regard.insight.binding import Head, flips, where
 from regard.insight.change import switched_off
 from regard.insight.explain import explain
@@ -87,7 +85,7 @@ class Findings:
 
 def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> Findings:
     """Train the embedded default for a fixed number of steps, and show what came of it."""
-    folder, console = Path(out), Console(highlight=False, soft_wrap=True)
+    folder, console = Path(out), teller()
     console.rule("1  A Transformer learns English ↔ French from a small grammar", align="left")
     console.print(f"{TRAIN:,} sentence pairs of our own; what is tested later is put together as none of them is.")
     began = time.perf_counter()
@@ -118,8 +116,7 @@ def demo(out: str | Path = "runs/demo", *, seed: int = 1, on: str = "auto") -> F
         f"With this one head switched off, il/elle is right in {binding.pronouns_without:.1%}."
     )
     findings = Findings(seed, seconds, to_french, to_english, binding, lecture)
-    written = json.dumps(asdict(findings), indent=2, ensure_ascii=False)
-    (folder / "demo.json").write_text(f"{written}\n", encoding="utf-8")
+    keep(findings, folder)
     tired, wide = (explain(run, text, FRENCH) for text, _ in LECTURE[2:4])
     console.print(terminal(tired), markup=False)
     save_figure(figure(tired), folder / "attention.png")
@@ -153,7 +150,7 @@ def draw_binding(traces: Sequence[Trace], head: Head) -> Figure:
 
 
 def train_demo(folder: Path, seed: int, on: str) -> Run:
-    settings = validate(Settings, {**SETTINGS, "train": {**SETTINGS["train"], "seed": seed}}, "demo")
+    settings = seeded(SETTINGS, seed)
     train, valid = phrasebook.phrases("train", TRAIN, seed), phrasebook.phrases("valid", VALID)
     return train_pairs_into(folder, settings, as_pairs(train), as_pairs(valid), on=on, overwrite=True)
 
