@@ -10,7 +10,7 @@ import torch
 
 from counting import settings
 from regard.data.phrasebook import minimal_pairs, phrases
-from regard.insight.binding import Head, flips, noun_weights, where
+from regard.insight.binding import Head, flips, leads, noun_weights, where
 from regard.insight.explain import explain
 from regard.insight.words import by_word, index_of, words
 from regard.model import build
@@ -55,9 +55,10 @@ def test_a_pair_counts_only_if_both_of_its_sentences_are_right(run):
     nouns = [pair.nouns for pair in pairs]
     first = noun_weights(run, [pair.subject for pair in pairs], nouns)
     second = noun_weights(run, [pair.object for pair in pairs], nouns)
-    for head, share in flips(run, pairs).items():
-        both = [a[0] > a[1] and b[1] > b[0] for a, b in zip(first[head].tolist(), second[head].tolist(), strict=True)]
-        assert share == pytest.approx(sum(both) / len(pairs))
+    for head, leading in leads(run, pairs).items():
+        looks = list(zip(first[head].tolist(), second[head].tolist(), strict=True))
+        np.testing.assert_allclose(leading, [(a[0] - a[1], b[1] - b[0]) for a, b in looks], atol=1e-6)
+        assert flips(leading) == pytest.approx(sum(a[0] > a[1] and b[1] > b[0] for a, b in looks) / len(pairs))
 
 
 def test_a_head_is_named_as_people_count():

@@ -16,7 +16,7 @@ from regard.data.corpus import Pair
 from regard.data.phrasebook import MinimalPair, Phrase
 from regard.decoding.translate import translate
 from regard.demos.tour import keep, seeded, teller
-from regard.insight.binding import Head, flips, where
+from regard.insight.binding import Head, flips, leads, where
 from regard.insight.change import switched_off
 from regard.insight.explain import explain
 from regard.insight.figures import compare, figure, save_figure, terminal
@@ -172,24 +172,25 @@ def score_phrases(run: Run, phrases: Sequence[Phrase], to: str) -> Score:
 
 
 def find_binding(run: Run, seed: int) -> Binding:
-    """The encoder's head in which *it* most often looks at the right noun on validation pairs, judged on test pairs."""
+    """The head that looks most at the right noun, and least at the other, on validation pairs, judged on test pairs."""
     valid, test = (phrasebook.minimal_pairs(part, CONTRASTS) for part in ("valid", "test"))
     torch.manual_seed(seed)
     untrained = Run(run.settings, build(run.settings.model).to(run.device), run.tokenizers)
-    chosen, chosen_untrained = (best(flips(each, valid)) for each in (run, untrained))
+    chosen, chosen_untrained = (strongest(each, valid) for each in (run, untrained))
     with switched_off(run.model, chosen.attention, chosen.head):
         without = pronouns_right(run, test)
     return Binding(
         *chosen,
-        flips=flips(run, test)[chosen],
-        flips_untrained=flips(untrained, test)[chosen_untrained],
+        flips=flips(leads(run, test)[chosen]),
+        flips_untrained=flips(leads(untrained, test)[chosen_untrained]),
         pronouns=pronouns_right(run, test),
         pronouns_without=without,
     )
 
 
-def best(shares: dict[Head, float]) -> Head:
-    return max(shares, key=lambda head: shares[head])
+def strongest(run: Run, pairs: Sequence[MinimalPair]) -> Head:
+    found = leads(run, pairs)
+    return max(found, key=lambda head: found[head].mean())
 
 
 def pronouns_right(run: Run, pairs: Sequence[MinimalPair]) -> float:

@@ -45,15 +45,20 @@ class Head(NamedTuple):
         return f"{room}, layer {self.layer + 1}, head {self.head + 1}, looking from {place}"
 
 
-def flips(run: Run, pairs: Sequence[MinimalPair]) -> dict[Head, float]:
-    """For each head, the share of pairs where the strongest noun is the right one in both sentences."""
+def leads(run: Run, pairs: Sequence[MinimalPair]) -> dict[Head, np.ndarray]:
+    """For each head, by how much it looks more at the right noun than at the other, in both sentences, (pairs, 2)."""
     nouns = [pair.nouns for pair in pairs]
     first = noun_weights(run, [pair.subject for pair in pairs], nouns)
     second = noun_weights(run, [pair.object for pair in pairs], nouns)
     return {
-        head: float(np.mean((first[head][:, 0] > first[head][:, 1]) & (second[head][:, 1] > second[head][:, 0])))
+        head: np.stack([first[head][:, 0] - first[head][:, 1], second[head][:, 1] - second[head][:, 0]], axis=1)
         for head in first
     }
+
+
+def flips(leads: np.ndarray) -> float:
+    """The share of pairs in both of whose sentences the right noun is the stronger."""
+    return float((leads > 0).all(1).mean())
 
 
 def noun_weights(run: Run, phrases: Sequence[Phrase], nouns: Sequence[tuple[str, str]]) -> dict[Head, np.ndarray]:
