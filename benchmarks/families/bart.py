@@ -67,7 +67,7 @@ def translator(out: Path, start: regard.Run, steps: int) -> regard.Run:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/families"))
-    parser.add_argument("--steps", type=int, default=6000, help="of denoising")
+    parser.add_argument("--steps", type=int, default=3000, help="of denoising")
     parser.add_argument("--few-steps", type=int, default=1200, help="of translating")
     parser.add_argument("--tested", type=int, default=1673, help="pairs, at most")
     given = parser.parse_args()
