@@ -81,6 +81,7 @@ class Run:
     folder: Path | None = None
     engines: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # at work for it on other runtimes
     source_language: str | None = None  # of what it reads, where it must be told: see `reading`
+    kept: tuple[int, ...] = field(default=(), repr=False, compare=False)  # the state of the network that its folder has
 
     @property
     def task(self) -> str:
@@ -119,6 +120,12 @@ class Run:
     @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
+
+    @property
+    def is_as_kept(self) -> bool:
+        """Whether the network is the one of its folder: no parameter has been changed since, and nothing is hooked."""
+        hooked = any(module._forward_hooks or module._forward_pre_hooks for module in self.model.modules())
+        return self.kept == parameters.versions(self.model) and not hooked
 
     @property
     def size(self) -> int:
@@ -171,7 +178,7 @@ class Run:
     def save(self, folder: Path) -> None:
         self.save_description(folder)
         parameters.save(self.model, folder / PARAMETERS)
-        self.folder = folder
+        self.folder, self.kept = folder, parameters.versions(self.model)
 
     def save_description(self, folder: Path) -> None:
         """Settings and tokenizers: what is known before the first step of training."""
@@ -187,8 +194,8 @@ def load(folder: str | Path, on: str = "auto") -> Run:
     settings = read_settings(folder)
     tokenizers = load_tokenizers(settings, folder)
     chosen = device.choose(on)
-    model = build_as_saved(settings, folder / PARAMETERS)
-    return Run(settings, model.to(chosen).eval(), tokenizers, folder)
+    model = build_as_saved(settings, folder / PARAMETERS).to(chosen).eval()
+    return Run(settings, model, tokenizers, folder, kept=parameters.versions(model))
 
 
 def read_settings(folder: Path) -> Settings:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -43,7 +45,7 @@ def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any],
     for decode in (
         DecodeConfig(beam=4, length_penalty=0.8, max_length=12, max_ratio=0.4),
         DecodeConfig(beam=3, length_penalty=0.0, max_length=6),
-        DecodeConfig(beam=2, length_penalty=1.3, max_length=9, penalty="paper"),
+        DecodeConfig(beam=4, length_penalty=1.3, max_length=9, penalty="paper"),
         DecodeConfig(beam=1, max_length=8),
     ):
         ours = TorchEngine(run).search(sources, decode)
@@ -95,7 +97,7 @@ def test_an_engine_is_made_once_and_again_when_the_run_changes(tokenizers, tmp_p
     CTranslate2Engine(run)
     model = tmp_path / "run" / "engines" / "ctranslate2-float32" / "model.bin"
     made, notes = model.stat().st_mtime_ns, json.loads((model.parent / "notes.json").read_text())
-    assert [each for name, each in notes.items() if name.startswith("machine")] == [{"works": True}]
+    assert [each for name, each in notes.items() if name.startswith("machine")] == [{"fails": ""}]
     CTranslate2Engine(load(tmp_path / "run"))
     assert model.stat().st_mtime_ns == made
     os.utime(tmp_path / "run" / "model.safetensors", ns=(1, 1))
@@ -135,11 +137,46 @@ def test_a_precision_that_does_not_work_here_is_refused(tokenizers, tmp_path: Pa
     assert str(caught.value) == ("CTranslate2 does not compute in bfloat16 on this machine: choose from float32, int8")
 
 
-def test_a_source_too_long_for_the_table_of_positions_is_refused(tokenizers, tmp_path: Path):
+def test_of_the_penalty_of_the_paper_the_best_is_found_behind_others(tokenizers, tmp_path: Path):
+    """CTranslate2 ranks by another penalty, so the best of ours may be the last of its beam."""
+    run = random_run(tokenizers, tmp_path / "run", norm="pre")
+    sources, decode = sources_for(run), DecodeConfig(beam=5, length_penalty=2.5, max_length=9, penalty="paper")
+    ours = TorchEngine(run).search(sources, decode)
+    theirs = CTranslate2Engine(run).search(sources, decode, best=1)
+    assert [written(each)[0] for each in theirs] == [written(each)[0] for each in ours]
+
+
+def test_what_does_not_work_is_tried_once(tokenizers, tmp_path: Path, monkeypatch):
+    run = random_run(tokenizers, tmp_path / "run")
+    for reason in ("where a trial died of SIGILL", "which is asked no more"):
+        monkeypatch.setattr("regard.decoding.ctranslate2_engine.failure", lambda folder, reason=reason: reason)
+        with pytest.raises(RegardError, match="on this machine, where a trial died of SIGILL: try float32, or torch"):
+            CTranslate2Engine(run, "int8")
+
+
+@pytest.mark.parametrize("changed", [{"max_length": 30}, {}])
+def test_what_is_too_long_for_the_table_of_positions_is_left_to_torch(changed, tokenizers, tmp_path: Path):
+    """Be it a source or what may be written; sinusoids of ours know no end."""
     run = random_run(tokenizers, tmp_path / "run", max_positions=20)
-    with pytest.raises(RegardError) as caught:
-        CTranslate2Engine(run).search([[5] * 20 + [3]], run.settings.decode)
-    assert str(caught.value) == "a source of 21 tokens is too long for the engine, which takes 20"
+    decode = DecodeConfig(max_length=12).model_copy(update=changed)
+    run.settings = run.settings.model_copy(update={"decode": DecodeConfig(max_length=12)})
+    sources = [[5, 6, 3], [5] * 20 + [3], [6, 5, 7, 9, 3], [7] * 11 + [3]]
+    engine = CTranslate2Engine(run)
+    assert engine.longest == 20
+    found = engine.search(sources, decode, best=1)
+    assert [written(each)[0] for each in found] == [
+        written(each)[0] for each in TorchEngine(run).search(sources, decode)
+    ]
+
+
+def test_two_who_make_an_engine_at_once_both_have_it(tokenizers, tmp_path: Path):
+    random_run(tokenizers, tmp_path / "run")
+    begun = "from regard.run import load; from regard.decoding.ctranslate2_engine import CTranslate2Engine as Engine; "
+    asked = f"run = load({str(tmp_path / 'run')!r}); print(len(Engine(run).search([[5, 3]], run.settings.decode)))"
+    both = [Popen([sys.executable, "-c", begun + asked], stdout=PIPE, stderr=PIPE, text=True) for _ in range(2)]
+    assert [each.communicate() for each in both] == [("1\n", "")] * 2
+    left = sorted(path.name for path in (tmp_path / "run" / "engines").iterdir())
+    assert left == ["ctranslate2-float32"]
 
 
 def test_an_unknown_precision_is_refused(post_norm: Run, tmp_path: Path):

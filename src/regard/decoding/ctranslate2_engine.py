@@ -4,11 +4,11 @@ engine = CTranslate2Engine(run)                converts once, into RUN/engines/c
 found = engine.search(sources, config)
 
 Its beam search follows our rule: K candidates are looked at, those that end are finished, the next best take their
-places, and K finished hypotheses end the search. Three things are its own. It has one length limit for a batch, so a
+places, and K finished hypotheses end the search. Four things are its own. It has one length limit for a batch, so a
 sentence that reaches its own is searched again under that. It reports no margins: `Found.margin` tells only how far the
 finished hypotheses lie apart; where that is next to nothing, torch weighs them, and where that leaves it open, our own
-search decides. And right behind what leads a translation it lets none end but the likeliest; where another could, our
-own search decides as well.
+search decides. Right behind what leads a translation it lets none end but the likeliest; where another could, our own
+search decides as well. And its positions have an end: what is longer is left to our own search, too.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import hashlib
 import json
 import platform
 import shutil
+import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,8 +80,8 @@ class CTranslate2Engine:
             intra_threads=self.split.threads,
         )
         torch.set_num_threads(threads)  # which is OpenMP's, and was set to its own by making that
-        self.sources = ctranslate2.pieces(run.source_tokenizer)
-        self.targets = ctranslate2.pieces(run.target_tokenizer)
+        self.sources = run.source_tokenizer.names
+        self.targets = run.target_tokenizer.names
         self.ids = {piece: id for id, piece in enumerate(self.targets)}
         self.forbidden = [[self.targets[id]] for id in run.target_tokenizer.unwritten]
         self.longest = positions.count(run.translator, run.settings.decode)  # tokens that a source may have
@@ -90,32 +93,36 @@ class CTranslate2Engine:
         return config == plain
 
     def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]:
-        """What is found for each source, which ends in EOS: so many hypotheses, or all of the beam."""
-        if too_long := next((ids for ids in sources if len(ids) > self.longest), None):
-            raise RunError(f"a source of {len(too_long)} tokens is too long for the engine, which takes {self.longest}")
-        limits = limits_of(sources, config)
-        highest = max(limits, default=0)
+        """What is found for each source, which ends in EOS: all of the beam, of which so many are looked at."""
+        best, limits = best or config.beam, limits_of(sources, config)
+        short = {i: ids for i, ids in enumerate(sources) if max(len(ids), limits[i]) <= self.longest}
+        found = self.within_limits(short, limits, config, best)
+        near = {i: self.weighed(short[i], each, config, best) for i, each in found.items() if each.margin < MARGIN}
+        long, level = set(range(len(sources))) - found.keys(), {i for i, each in near.items() if each.margin < LEVEL}
+        left = sorted(long | level | self.empty(sources, config))
+        own = TorchEngine(self.run).search([sources[i] for i in left], config)
+        known = found | near | dict(zip(left, own, strict=True))
+        return [known[i] for i in range(len(sources))]
+
+    def within_limits(
+        self, sources: dict[int, list[int]], limits: Sequence[int], config: DecodeConfig, best: int
+    ) -> dict[int, Found]:
+        """What is found for each source, no longer than its own limit."""
+        highest = max((limits[i] for i in sources), default=0)
         found = self.within(sources, config, highest, best)
         again: dict[int, list[int]] = defaultdict(list)  # by their own limit, those that might have met it
-        for index, (each, limit) in enumerate(zip(found, limits, strict=True)):
-            if limit < highest and any(len(one.ids) + one.finished >= limit for one in each.hypotheses):
-                again[limit].append(index)
-        for limit, indices in again.items():
-            anew = self.within([sources[index] for index in indices], config, limit, best)
-            for index, each in zip(indices, anew, strict=True):
-                found[index] = each
-        near = {i: self.weighed(sources[i], each, config) for i, each in enumerate(found) if each.margin < MARGIN}
-        undecided = sorted(self.empty(sources, config).union(i for i, each in near.items() if each.margin < LEVEL))
-        own = TorchEngine(self.run).search([sources[index] for index in undecided], config)
-        for index, each in (near | dict(zip(undecided, own, strict=True))).items():
-            found[index] = each
+        for i, each in found.items():
+            if limits[i] < highest and any(len(one.ids) + one.finished >= limits[i] for one in each.hypotheses):
+                again[limits[i]].append(i)
+        for limit, those in again.items():
+            found |= self.within({i: sources[i] for i in those}, config, limit, best)
         return found
 
-    def weighed(self, source: list[int], found: Found, config: DecodeConfig) -> Found:
-        """The same hypotheses, as likely as torch finds them in one pass over each, where a search takes many."""
-        anew = Found()
-        readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in found.hypotheses])
-        for each, reading in zip(found.hypotheses, readings, strict=True):
+    def weighed(self, source: list[int], found: Found, config: DecodeConfig, best: int) -> Found:
+        """The best and the next, as likely as torch finds them in one pass over each, where a search takes many."""
+        anew, hypotheses = Found(), found.hypotheses[: best + 1]
+        readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in hypotheses])
+        for each, reading in zip(hypotheses, readings, strict=True):
             costs = reading.log_probabilities[: len(reading.log_probabilities) - (not each.finished)]
             anew.add(list(each.ids), len(each.ids) + each.finished, float(costs.sum()), each.finished, config)
         anew.rank()
@@ -130,15 +137,15 @@ class CTranslate2Engine:
         first = TorchEngine(self.run).search([sources[index] for index in led], briefly)
         return {index for index, each in zip(led, first, strict=True) if any(one.finished for one in each.hypotheses)}
 
-    def within(self, sources: Sequence[list[int]], config: DecodeConfig, limit: int, best: int | None) -> list[Found]:
+    def within(self, sources: dict[int, list[int]], config: DecodeConfig, limit: int, best: int) -> dict[int, Found]:
         alpha = config.length_penalty or SMALLEST
-        leads = [[self.targets[id] for id in lead_of(ids)] for ids in sources]
+        leads = [[self.targets[id] for id in lead_of(ids)] for ids in sources.values()]
         results = self.translator.translate_batch(
-            [[self.sources[id] for id in without_end(ids)] for ids in sources],
+            [[self.sources[id] for id in without_end(ids)] for ids in sources.values()],
             target_prefix=leads if any(leads) else None,
             max_batch_size=self.split.batch,
             beam_size=config.beam,
-            num_hypotheses=min(config.beam, (best or config.beam) + 1),  # and one, to see by how much the best one won
+            num_hypotheses=config.beam,
             length_penalty=alpha,
             max_decoding_length=limit,
             min_decoding_length=0,
@@ -147,9 +154,10 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,
         )
-        return [self.found(result, config, alpha) for result in results]
+        return {i: self.found(result, config, alpha, best) for i, result in zip(sources, results, strict=True)}
 
-    def found(self, result: Any, config: DecodeConfig, alpha: float) -> Found:
+    def found(self, result: Any, config: DecodeConfig, alpha: float, best: int) -> Found:
+        """Its hypotheses ranked as ours are; what lies behind the best ones and the next decides nothing."""
         hypotheses: list[Hypothesis] = []
         for pieces, score in zip(result.hypotheses, result.scores, strict=True):
             ids = [self.ids[piece] for piece in pieces]
@@ -158,7 +166,7 @@ class CTranslate2Engine:
             written = tuple(ids[:-1] if finished else ids)
             hypotheses.append(Hypothesis(written, total / penalty(len(ids), config), total, finished))
         hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-        scores = [hypothesis.score for hypothesis in hypotheses]
+        scores = [hypothesis.score for hypothesis in hypotheses[: best + 1]]
         return Found(hypotheses, min((a - b for a, b in pairwise(scores)), default=float("inf")))
 
 
@@ -185,11 +193,28 @@ def converted(run: Run, precision: str) -> Path:
     """The folder with the run's network, made anew when its parameters have changed, and tried on each machine once."""
     folder, stamp = folder_of(run, precision), {"regard": __version__, "changed": changed(run)}
     if remembered(folder).get("made_from") != stamp:
-        shutil.rmtree(folder, ignore_errors=True)
-        ctranslate2.export(run, folder, precision)
-        remember(folder, made_from=stamp)
+        try:
+            make(run, precision, folder, stamp)
+        except OSError as error:
+            raise RunError(f"{folder} cannot be written, where an engine is kept: {error.strerror}") from None
     prove(folder, precision)
     return folder
+
+
+def make(run: Run, precision: str, folder: Path, stamp: dict[str, Any]) -> None:
+    """Convert beside the folder, and put what is whole in its place, unless somebody else has done so meanwhile."""
+    folder.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder.parent) as place:
+        fresh = Path(place) / folder.name
+        ctranslate2.export(run, fresh, precision)
+        remember(fresh, made_from=stamp)
+        if remembered(folder).get("made_from") != stamp:
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                fresh.rename(folder)
+            except OSError:
+                if not folder.is_dir():
+                    raise
 
 
 def prove(folder: Path, precision: str) -> None:
@@ -199,13 +224,14 @@ def prove(folder: Path, precision: str) -> None:
         raise DeviceError(
             f"CTranslate2 does not compute in {precision} on this machine: choose from {', '.join(sorted(supported))}"
         )
-    if remembered_here(folder).get("works"):
-        return
-    if reason := failure(folder):
+    reason = remembered_here(folder).get("fails")
+    if reason is None:
+        reason = failure(folder)
+        remember_here(folder, fails=reason)
+    if reason:
         raise DeviceError(
             f"CTranslate2 does not compute in {precision} on this machine, {reason}: try float32, or torch"
         )
-    remember_here(folder, works=True)
 
 
 def failure(folder: Path, trial: str = TRIAL, patience: float = PATIENCE) -> str:
@@ -227,7 +253,11 @@ def remembered(folder: Path) -> dict[str, Any]:
 
 
 def remember(folder: Path, **notes: Any) -> None:
-    (folder / NOTES).write_text(json.dumps(remembered(folder) | notes, indent=2) + "\n", encoding="utf-8")
+    """Add notes; whoever reads meanwhile finds the old ones or the new. What may not be written is not remembered."""
+    with suppress(OSError), tempfile.NamedTemporaryFile("w", dir=folder, suffix=".json", delete=False) as file:
+        json.dump(remembered(folder) | notes, file, indent=2)
+        file.close()
+        Path(file.name).replace(folder / NOTES)
 
 
 def remembered_here(folder: Path) -> dict[str, Any]:
@@ -241,7 +271,18 @@ def remember_here(folder: Path, **notes: Any) -> None:
 
 
 def this_machine() -> str:
-    """A name for what decides how an engine does: the machine, the threads given, and the version of the runtime."""
-    version = needed("ctranslate2").__version__
-    known = [platform.node(), platform.machine(), platform.processor(), torch.get_num_threads(), version]
+    """A name for what decides how an engine does: the processor, the threads given, and the version of the runtime."""
+    known = [processor(), torch.get_num_threads(), needed("ctranslate2").__version__]
     return "machine " + hashlib.sha256(repr(known).encode()).hexdigest()[:16]
+
+
+@cache
+def processor() -> str:
+    """Its name and what it can do, as Linux tells them, or else as Python does."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    return "\n".join(
+        sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
+    )

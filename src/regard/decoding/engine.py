@@ -66,7 +66,7 @@ class Choice:
             raise ConfigError(f"torch decodes in float32, not in {precision}: use --engine ctranslate2 for that")
         self.run, self.config, self.precision = run, config, precision
         self.demanded = wanted == "ctranslate2" or precision != "float32"
-        self.own, self.fast = TorchEngine(run, batch), None
+        self.own = TorchEngine(run, batch)
         reason = "" if wanted == "torch" else hindrance(run, config)
         if self.demanded and reason:
             raise ConfigError(f"CTranslate2 cannot decode this: {reason}; use --engine torch")
@@ -74,16 +74,14 @@ class Choice:
 
     def __call__(self, waiting: int) -> Engine:
         """The engine for so many sources."""
-        if self.open:
-            self.look(waiting)
-        return self.fast or self.own
+        return (self.open and self.fast(waiting)) or self.own
 
-    def look(self, waiting: int) -> None:
-        """Take up the faster engine, or leave it for good, or for now."""
+    def fast(self, waiting: int) -> Engine | None:
+        """The faster engine, split as suits so many, or None: for now, or, where it is not fit, for good."""
         kind = (self.precision, waiting == 1, *changed(self.run))
         if kind not in self.run.engines:
             if not self.demanded and waiting < WORTH and not is_known(self.run):
-                return
+                return None
             try:
                 if self.demanded or agrees(self.run, self.config):
                     self.run.engines[kind] = fastest(self.run, self.config, self.precision, alone=waiting == 1)
@@ -91,7 +89,8 @@ class Choice:
                 if self.demanded:
                     raise
                 say(f"decoding with torch: {error}")
-        self.fast, self.open = self.run.engines.get(kind), False
+            self.open = kind in self.run.engines
+        return self.run.engines.get(kind)
 
 
 def hindrance(run: Run, config: DecodeConfig) -> str:
@@ -102,6 +101,8 @@ def hindrance(run: Run, config: DecodeConfig) -> str:
         return "it is kept in the run's folder, and there is none"
     if find_spec("ctranslate2") is None:
         return "it is not installed: pip install 'regard[export]'"
+    if not run.is_as_kept:
+        return "it reads the run's folder, and the network here has been changed"
     return "" if CTranslate2Engine.follows(config) else "it follows a plain beam alone"
 
 
@@ -113,13 +114,14 @@ def is_known(run: Run) -> bool:
 def agrees(run: Run, config: DecodeConfig) -> bool:
     """Whether CTranslate2 gives the tokens of our own search, alone and in batches; found out once on each machine."""
     folder = converted(run, "float32")
-    if "differs" not in remembered_here(folder):
+    differs = remembered_here(folder).get("differs")
+    if differs is None:
         sources = some_sources(run)
         differs = len(differing(run, sources, config))
         remember_here(folder, differs=differs, compared=len(sources))
         verdict = "the same tokens as torch" if not differs else f"{differs} translated otherwise than by torch"
         say(f"CTranslate2 tried on {len(sources)} sentences, alone and together: {verdict}")
-    return not remembered_here(folder)["differs"]
+    return not differs
 
 
 def differing(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> list[int]:
@@ -137,9 +139,11 @@ def differing(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> l
 def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTranslate2Engine:
     """The engine with the cores split as suits one sentence at a time, or many; measured once on each machine."""
     folder = converted(run, precision)
-    if "together" not in remembered_here(folder):
-        remember_here(folder, **measured(run, config, precision))
-    return CTranslate2Engine(run, precision, Split(*remembered_here(folder)["alone" if alone else "together"]))
+    splits = remembered_here(folder)
+    if "together" not in splits:
+        splits = measured(run, config, precision)
+        remember_here(folder, **splits)
+    return CTranslate2Engine(run, precision, Split(*splits["alone" if alone else "together"]))
 
 
 def measured(run: Run, config: DecodeConfig, precision: str) -> dict[str, Split]:

@@ -92,8 +92,8 @@ def ensemble(runs: Sequence[Run]) -> Run:
 def difference(one: Run, other: Run) -> str | None:
     """What keeps two runs from writing the same ids for the same text, if anything does."""
     parts = {
-        "source vocabulary": [run.source_tokenizer.processor.serialized_model_proto() for run in (one, other)],
-        "target vocabulary": [run.target_tokenizer.processor.serialized_model_proto() for run in (one, other)],
+        "source vocabulary": [run.source_tokenizer.identity for run in (one, other)],
+        "target vocabulary": [run.target_tokenizer.identity for run in (one, other)],
         "pair of languages": [
             (data.languages, data.both_ways, data.tags) for data in (one.settings.data, other.settings.data)
         ],

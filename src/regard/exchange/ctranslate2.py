@@ -3,7 +3,7 @@
 model.bin                 the parameters, in the precision asked for
 config.json               which tokens open and close a sentence; </s> is added to a source by CTranslate2
 shared_vocabulary.json    the pieces in the order of our ids; or source_ and target_vocabulary.json
-source.spm, target.spm    the tokenizers, for sentencepiece
+source.spm, target.spm    the tokenizers, for sentencepiece; .json, for tokenizers, where they came from elsewhere
 """
 
 from __future__ import annotations
@@ -32,21 +32,18 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
     if precision not in PRECISIONS:
         raise ConfigError(f"precision {precision!r} is unknown to CTranslate2: choose from {', '.join(PRECISIONS)}")
     spec = specification(run.model, positions.count(run.translator, run.settings.decode))
-    spec.register_source_vocabulary(pieces(run.source_tokenizer))
-    spec.register_target_vocabulary(pieces(run.target_tokenizer))
-    unknown, bos, eos = run.target_tokenizer.pieces([UNKNOWN, BOS, EOS])
+    source, target = run.source_tokenizer, run.target_tokenizer
+    spec.register_source_vocabulary(source.names)
+    spec.register_target_vocabulary(target.names)
+    unknown, bos, eos = (target.names[id] for id in (UNKNOWN, BOS, EOS))
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = unknown, bos, eos
     spec.config.decoder_start_token, spec.config.add_source_eos = bos, True
     spec.validate()
     spec.optimize(quantization=precision)
     with written_whole(out) as folder:
         spec.save(str(folder))
-        for name, tokenizer in (("source.spm", run.source_tokenizer), ("target.spm", run.target_tokenizer)):
-            tokenizer.save(folder / name)
-
-
-def pieces(tokenizer: TextTokenizer) -> list[str]:
-    return tokenizer.pieces(range(len(tokenizer)))
+        for name, tokenizer in (("source", source), ("target", target)):
+            tokenizer.save(folder / f"{name}{'.spm' if isinstance(tokenizer, TextTokenizer) else '.json'}")
 
 
 def specification(model: Translator, rows: int) -> Any:

@@ -28,6 +28,11 @@ def put(model: nn.Module, parameters: dict[str, Tensor]) -> None:
             parameter.copy_(parameters[name])
 
 
+def versions(model: nn.Module) -> tuple[int, ...]:
+    """What changes as soon as a parameter does: which tensor each is, and how often that was written to."""
+    return tuple(number for parameter in model.parameters() for number in (parameter.data_ptr(), parameter._version))
+
+
 def shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
 

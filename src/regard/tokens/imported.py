@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class ImportedTokenizer:
         self.tokenizer.no_padding()
         self.tokenizer.encode_special_tokens = True  # those that a user types are text
         ids = self.tokenizer.get_vocab()
-        self.names = sorted(ids, key=ids.__getitem__)
+        self.names = sorted(ids, key=ids.__getitem__)  # of its ids, no two alike
         if [ids[name] for name in self.names] != list(range(len(ids))) or len(ids) <= EOS:
             raise ValueError("its ids are not 0, 1, 2 …")
         special = (id for id, token in self.tokenizer.get_added_tokens_decoder().items() if token.special)
@@ -48,6 +49,19 @@ class ImportedTokenizer:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def identity(self) -> str:
+        """What it shares with those alone that give a text the same ids."""
+        return self.model
+
+    def knows(self, piece: str) -> bool:
+        """Whether a token of text looks like this where a word begins: ▁animal."""
+        return piece in self.looks
+
+    @cached_property
+    def looks(self) -> frozenset[str]:
+        return frozenset(self.pieces([id])[0] for id in range(len(self)) if id not in self.control)
 
     def tag(self, language: str) -> int:
         raise ConfigError(f"the tokenizer has no language {language!r}: it was imported without languages")

@@ -84,8 +84,8 @@ class TextTokenizer:
     def __init__(self, model: bytes):
         self.processor = SentencePieceProcessor()
         self.processor.load_from_serialized_proto(model)
-        pieces = self.pieces(range(len(self)))
-        if pieces[: EOS + 1] != ["<pad>", "<unk>", "<s>", "</s>"]:
+        self.names = self.pieces(range(len(self)))  # of its ids, no two alike
+        if self.names[: EOS + 1] != ["<pad>", "<unk>", "<s>", "</s>"]:
             raise ValueError("its first ids are not <pad> <unk> <s> </s>")
         spelled = sum(self.processor.is_byte(id) for id in range(len(self)))
         if spelled not in (BYTES, 0):
@@ -94,7 +94,7 @@ class TextTokenizer:
         self.control = frozenset(
             id for id in range(len(self)) if self.processor.is_control(id) or self.processor.is_unknown(id)
         )
-        tags = ((id, TAG.fullmatch(pieces[id])) for id in sorted(self.control))
+        tags = ((id, TAG.fullmatch(self.names[id])) for id in sorted(self.control))
         self.tags = {match[1] or match[2]: id for id, match in tags if match}
         self.languages = tuple(self.tags)
 
@@ -148,6 +148,15 @@ class TextTokenizer:
 
     def __len__(self) -> int:
         return len(self.processor)
+
+    @property
+    def identity(self) -> bytes:
+        """What it shares with those alone that give a text the same ids."""
+        return self.processor.serialized_model_proto()
+
+    def knows(self, piece: str) -> bool:
+        """Whether a token of text looks like this: ▁animal."""
+        return self.processor.piece_to_id(piece) not in self.control
 
     def tag(self, language: str) -> int:
         """The id of >>fr<<, by which a network is told a language."""

@@ -60,5 +60,4 @@ def common(run: Run, word: str) -> int:
     """0 for a name, or in German a noun: known with a capital alone; 1 for another word; 2 for what may be a part."""
     if len(word) < SHORT or not word.isalpha():
         return 2
-    known = run.target_tokenizer.processor.piece_to_id(f"▁{word.lower()}") not in run.target_tokenizer.control
-    return int(known or not word.istitle())
+    return int(run.target_tokenizer.knows(f"▁{word.lower()}") or not word.istitle())
