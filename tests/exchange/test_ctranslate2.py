@@ -21,6 +21,7 @@ from regard.decoding.search import Found
 from regard.decoding.torch_engine import TorchEngine
 from regard.errors import RegardError
 from regard.run import Run, load
+from regard.tokens.text import EOS
 from traded import random_run, sources_for, translations
 
 NETWORKS = [
@@ -139,8 +140,11 @@ def test_a_precision_that_does_not_work_here_is_refused(tokenizers, tmp_path: Pa
 
 def test_of_the_penalty_of_the_paper_the_best_is_found_behind_others(tokenizers, tmp_path: Path):
     """CTranslate2 ranks by another penalty, so the best of ours may be the last of its beam."""
-    run = random_run(tokenizers, tmp_path / "run", norm="pre")
-    sources, decode = sources_for(run), DecodeConfig(beam=5, length_penalty=2.5, max_length=9, penalty="paper")
+    run = random_run(tokenizers, tmp_path / "run", seed=7, norm="pre", output_bias=True)
+    with torch.no_grad():
+        run.model.output_bias[EOS] += 2.0  # so that hypotheses of many lengths end
+    run.save(tmp_path / "run")
+    sources, decode = sources_for(run), DecodeConfig(beam=5, length_penalty=1.0, max_length=12, penalty="paper")
     ours = TorchEngine(run).search(sources, decode)
     theirs = CTranslate2Engine(run).search(sources, decode, best=1)
     assert [written(each)[0] for each in theirs] == [written(each)[0] for each in ours]
