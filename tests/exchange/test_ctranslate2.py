@@ -21,7 +21,6 @@ from regard.decoding.search import Found
 from regard.decoding.torch_engine import TorchEngine
 from regard.errors import RegardError
 from regard.run import Run, load
-from regard.tokens.text import EOS
 from traded import random_run, sources_for, translations
 
 NETWORKS = [
@@ -46,7 +45,7 @@ def test_a_random_network_has_the_beam_that_it_has_here(network: dict[str, Any],
     for decode in (
         DecodeConfig(beam=4, length_penalty=0.8, max_length=12, max_ratio=0.4),
         DecodeConfig(beam=3, length_penalty=0.0, max_length=6),
-        DecodeConfig(beam=4, length_penalty=1.3, max_length=9, penalty="paper"),
+        DecodeConfig(beam=2, length_penalty=1.3, max_length=9),
         DecodeConfig(beam=1, max_length=8),
     ):
         ours = TorchEngine(run).search(sources, decode)
@@ -138,16 +137,11 @@ def test_a_precision_that_does_not_work_here_is_refused(tokenizers, tmp_path: Pa
     assert str(caught.value) == ("CTranslate2 does not compute in bfloat16 on this machine: choose from float32, int8")
 
 
-def test_of_the_penalty_of_the_paper_the_best_is_found_behind_others(tokenizers, tmp_path: Path):
-    """CTranslate2 ranks by another penalty, so the best of ours may be the last of its beam."""
-    run = random_run(tokenizers, tmp_path / "run", seed=7, norm="pre", output_bias=True)
-    with torch.no_grad():
-        run.model.output_bias[EOS] += 2.0  # so that hypotheses of many lengths end
-    run.save(tmp_path / "run")
-    sources, decode = sources_for(run), DecodeConfig(beam=5, length_penalty=1.0, max_length=12, penalty="paper")
-    ours = TorchEngine(run).search(sources, decode)
-    theirs = CTranslate2Engine(run).search(sources, decode, best=1)
-    assert [written(each)[0] for each in theirs] == [written(each)[0] for each in ours]
+def test_what_ranks_otherwise_or_is_steered_is_not_followed():
+    """Of more finished hypotheses than the beam is wide it keeps the best by its own penalty, which is length^α."""
+    assert CTranslate2Engine.follows(DecodeConfig(beam=3, length_penalty=0.7, max_length=9, max_ratio=1.5))
+    steered: list[dict[str, Any]] = [{"penalty": "paper"}, {"coverage": 0.2}, {"samples": 2}, {"no_repeat": 3}]
+    assert not any(CTranslate2Engine.follows(DecodeConfig(**each)) for each in steered)
 
 
 def test_what_does_not_work_is_tried_once(tokenizers, tmp_path: Path, monkeypatch):

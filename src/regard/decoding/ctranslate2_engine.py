@@ -45,7 +45,7 @@ from regard.trial import FailedTrialError
 from regard.trial import trial as run_trial
 
 ENGINES, NOTES = "engines", "notes.json"
-PLAIN = {"beam", "length_penalty", "penalty", "max_length", "max_ratio"}  # the settings of a search that it follows
+PLAIN = {"beam", "length_penalty", "max_length", "max_ratio"}  # the settings of a search that it follows
 LEVEL = 1e-5  # a difference in score that is no more than the order in which floats are added
 SMALLEST = 1e-6  # of length penalties that are not 0: at 0 it would stop at the first finished hypothesis
 
