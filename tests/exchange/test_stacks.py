@@ -136,6 +136,25 @@ def test_bart_reads_and_writes_as_there(tmp_path: Path):
     assert told.text == tokenizer.decode(written, skip_special_tokens=True)
 
 
+def test_bart_translates_with_all_that_a_translator_has(tmp_path: Path):
+    """Some of its tokens, bytes of a character, look alike; another runtime, and two runs together, tell them apart."""
+    foreign("bart", "ForConditionalGeneration", tmp_path / "theirs")
+    run = adopted(tmp_path / "theirs", tmp_path / "run")
+    names = run.target_tokenizer.names
+    assert len(set(names)) == len(names) == len(run.target_tokenizer)
+    texts = [text for text in TEXTS if len(run.encode_source(text)) <= 30]  # of 40 positions
+    how: dict[str, Any] = {"beam": 3, "max_length": 8, "max_ratio": 20.0}
+    own = [each.candidates[0].ids for each in regard.translate(run, texts, engine="torch", **how)]
+    fast = [each.candidates[0].ids for each in regard.translate(run, texts, engine="ctranslate2", **how)]
+    assert fast == own
+    twice = regard.ensemble([run, regard.load(tmp_path / "run")])
+    assert [each.candidates[0].ids for each in regard.translate(twice, texts, **how)] == own
+    [kept] = regard.translate(run, ["one {name} two"], keep=True, **how)
+    assert kept.candidates[0].unmet or "{name}" in kept.text
+    folder = regard.export(run, "ctranslate2", tmp_path / "out")
+    assert (folder / "target.json").is_file()
+
+
 @pytest.mark.parametrize(
     "how",
     [{}, {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}, {"do_normalize": False}],

@@ -35,7 +35,10 @@ from regard.decoding.ctranslate2_engine import (
 from regard.decoding.search import Found
 from regard.decoding.torch_engine import BATCH, TorchEngine
 from regard.errors import ConfigError, RegardError
+from regard.exchange import positions
+from regard.languages import Source, lead_of
 from regard.run import PARAMETERS, Run
+from regard.tokens.text import EOS
 
 ENGINES = ("auto", "torch", "ctranslate2")
 WORTH = 100  # sentences at once, from which on an engine is worth making
@@ -173,11 +176,13 @@ def seconds_alone(engine: Engine, sources: Sequence[list[int]], config: DecodeCo
 
 
 def some_sources(run: Run, count: int = COMPARED) -> list[list[int]]:
-    """Sentences of the run's validation file, if that is still there, or of the phrasebook: any text will do."""
+    """Sentences of the run's validation file, if that is still there, or of the phrasebook: any will do, cut short."""
     data = run.settings.data
     held_out = Path(data.valid_source)
     lines = read_lines(held_out) if data.valid_source and held_out.is_file() else []
     lines = [line.partition("\t")[0] for line in lines if line.strip()][:count]
     lines = lines or [each.english for each in phrasebook.phrases("test", count)]
     to = data.languages[1] if data.asks_language else None
-    return [run.encode_source(line, to) for line in lines]
+    sources = [run.encode_source(line, to) for line in lines]
+    most = positions.count(run.translator, run.settings.decode)
+    return [ids if len(ids) <= most else Source([*ids[: most - 1], EOS], lead_of(ids)) for ids in sources]

@@ -64,15 +64,17 @@ def tags_of(spans: Sequence[Span], at: Sequence[int], text: str) -> list[Tag]:
 
 def weights(run: Run, source: str, target: str, to: str | None = None) -> Weights:
     """What each word of a translation hangs on; a row sums to 1. Both texts are normalised."""
-    spelled = spelling(source, run.source_tokenizer.steps(source).tokens)
+    spelled, written = (
+        spelling(text, tokenizer.steps(text).tokens)
+        for text, tokenizer in ((source, run.source_tokenizer), (target, run.target_tokenizer))
+    )
     reads = run.encode_source(source, to)
     hidden = torch.zeros(1 + len(spelled), len(reads), dtype=torch.bool)  # (1 + S, tokens); the first hides nothing
-    hidden[1:, len(run.tag(to)) : -1] = spelled
-    lead = lead_of(reads)
-    writes = [*lead, *run.encode_target(target)]
+    hidden[1:, -1 - spelled.size(1) : -1] = spelled  # a tag, or what else opens a text, is before it; EOS is behind it
+    writes = [*lead_of(reads), *run.encode_target(target)]
     told = told_without(run.model, reads, [writes] * len(hidden), hidden.to(run.device)).cpu()
-    lost = (told[:1] - told[1:]).clamp(min=0.0)[:, len(lead) : -1]  # (S, tokens); EOS is no word's
-    by_word = spelling(target, run.target_tokenizer.steps(target).tokens).to(lost) @ lost.T + 1e-6  # (T, S)
+    lost = (told[:1] - told[1:]).clamp(min=0.0)[:, -1 - written.size(1) : -1]  # (S, tokens)
+    by_word = written.to(lost) @ lost.T + 1e-6  # (T, S)
     return (by_word / by_word.sum(1, keepdim=True)).tolist()
 
 
