@@ -148,6 +148,15 @@ def test_rotary_is_llama_s():
     )
 
 
+def test_angles_that_grew_in_a_validation_serve_training():
+    """Validation runs in inference mode, in between the steps of training."""
+    order, x = Rotary(HEAD), torch.randn(2, HEADS, 290, HEAD, requires_grad=True)
+    with torch.inference_mode():
+        order.turn(x[:, :, :100].repeat(1, 1, 3, 1))
+    order.turn(x).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x)  # a turn changes no length
+
+
 def test_interleaved_rotary_is_a_turn_of_complex_numbers():
     """Neighbouring features as real and imaginary part, times e^(i m θ)           Su et al. 2021, equation 13"""
     x, base = torch.randn(2, HEADS, 7, HEAD), 100.0

@@ -48,7 +48,8 @@ class Sinusoidal(nn.Module):
         """The rows of these positions, (T, D)."""
         table = self.table
         if end > table.size(0):  # another thread may need another length at this moment: each takes what it has seen
-            table = self.table = self.rows(2 * end, device).to(table.dtype)
+            with torch.inference_mode(False):  # grown in a validation, it serves the training after
+                table = self.table = self.rows(2 * end, device).to(table.dtype)
         return table[start:end]
 
     def forward(self, x: Tensor, past: int = 0) -> Tensor:
