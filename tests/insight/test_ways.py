@@ -24,7 +24,7 @@ from regard.errors import RegardError
 from regard.insight import bundle, views
 from regard.insight.contract import Question
 from regard.insight.explain import explain
-from regard.insight.explore import Memory
+from regard.insight.explore import Memory, application
 from regard.insight.figures import save, terminal
 from regard.insight.overlays import terminal as picture_in_text
 from regard.insight.trace import record, to_json
@@ -447,6 +447,23 @@ def test_what_is_no_picture_is_refused():
         explain(untrained.seer(), Path("nowhere.png"))
     with pytest.raises(RegardError, match="a picture of 8,000,001 letters is too large"):
         validate(Question, {"picture": "x" * 8_000_001}, "the question")
+
+
+@pytest.mark.parametrize(
+    ("run", "given", "verb"),
+    [
+        (untrained.reader("fill", fills=False), MASKED, "does not fill in words"),
+        (untrained.seer(classes=0), untrained.photograph(), "does not tell classes apart"),
+    ],
+    ids=["text", "picture"],
+)
+def test_a_run_without_a_head_is_not_looked_into(run, given, verb):
+    for look in (lambda: explain(run, given), lambda: views.machine(run), lambda: application(run)):
+        with pytest.raises(RegardError) as caught:
+            look()
+        assert str(caught.value) == (
+            f"this run was imported without a head, and {verb}: teach it with regard train --set train.start_from=RUN"
+        )
 
 
 def test_attention_is_counted_in_every_kind(answer):

@@ -129,9 +129,9 @@ def bind(host: str, port: int) -> socket.socket:
 def application(run: Run, host: str = "127.0.0.1") -> FastAPI:
     """The app that serves one run; `host` is the name it is bound to."""
     app = FastAPI(openapi_url=None)
+    room = BODY + (PICTURE if way_of(run).input == "picture" else 0)
     memory = Memory(run)
     memory.worker.submit(memory.warm_up)
-    room = BODY + (PICTURE if way_of(run).input == "picture" else 0)
     files = {path.relative_to(bundle.PAGE).as_posix(): path for path in bundle.PAGE.rglob("*") if path.suffix in TYPES}
 
     @app.middleware("http")

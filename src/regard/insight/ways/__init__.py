@@ -25,4 +25,5 @@ WAYS: dict[tuple[str, str], type[Way]] = {
 
 
 def way_of(run: Run) -> Way:
+    run.require(run.task)
     return WAYS[run.task, run.model.reads](run)
