@@ -13,8 +13,9 @@ from regard.cli import app
 from regard.decoding.torch_engine import decode_batch
 from regard.errors import DataError, RegardError, RunError
 from regard.insight.change import switched_off
-from regard.insight.explain import LIMIT, explain
+from regard.insight.explain import explain
 from regard.insight.trace import record
+from regard.insight.ways.way import LIMIT
 from regard.tokens.text import BOS
 
 TEXT = "The animal didn't cross the street because it was too tired."

@@ -212,6 +212,18 @@ def test_a_prompt_in_another_order_is_that_prompt():
     assert run.writer.decode(ids) == " animal is"
 
 
+@pytest.mark.parametrize(("block", "window"), [(0, 50), (20, 20)])
+def test_nothing_is_looked_at_where_no_token_stood_in_training(block: int, window: int):
+    """Positions that are computed have no end; those that it was trained at have."""
+    run = untrained.writer(position="halves")
+    data = run.settings.data.model_copy(update={"block": block})
+    run.settings = run.settings.model_copy(update={"data": data})
+    assert len(explain(run, "a" * (window - 3)).read) <= window == views.limit(run)
+    with pytest.raises(RegardError) as caught:
+        explain(run, "a" * 60)
+    assert str(caught.value) == f"a text of 61 tokens is too long to look at: give one of at most {window}"
+
+
 # Filling in, classes and tags
 
 

@@ -9,10 +9,7 @@ import numpy as np
 
 from regard.insight.trace import Trace
 from regard.insight.ways import way_of
-from regard.insight.ways.way import LIMIT
 from regard.run import Run
-
-__all__ = ["LIMIT", "explain"]
 
 
 def explain(run: Run, given: str | Path | np.ndarray, to: str | None = None, **decode: Any) -> Trace:
@@ -23,4 +20,4 @@ def explain(run: Run, given: str | Path | np.ndarray, to: str | None = None, **d
     recorded. A picture is the path of an image file, or pixels (H, W, C).
     """
     way = way_of(run)
-    return way.ask(way.question(given, to), way.settings(decode), LIMIT).trace
+    return way.ask(way.question(given, to), way.settings(decode), way.most).trace

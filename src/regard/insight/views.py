@@ -61,7 +61,7 @@ from regard.insight.contract import (
 from regard.insight.image import to_address
 from regard.insight.trace import KINDS
 from regard.insight.ways import Pass, Way, way_of
-from regard.insight.ways.way import LIMIT, Stream, within
+from regard.insight.ways.way import Stream, within
 from regard.insight.words import Word as Spelled
 from regard.insight.words import by_word, is_mark
 from regard.model.attention import Attention
@@ -124,10 +124,9 @@ def ask(run: Run, question: Question, **decode: Any) -> Answer:
 
 
 def limit(run: Run) -> int:
-    """Tokens of a line at most: every head keeps their square, and a table of positions may end."""
-    way = way_of(run)
+    """Tokens of a line at most: every head keeps their square."""
     maps = run.settings.model.heads * sum(each.layers for each in attending(run))
-    return min(LIMIT, math.isqrt(NUMBERS // maps), *([way.longest] if way.longest else []))
+    return min(way_of(run).most, math.isqrt(NUMBERS // maps))
 
 
 @torch.no_grad()

@@ -1,7 +1,7 @@
 """A way: how a run of one kind is asked, which lines its numbers are about, and one pass of it, recorded.
 
     way = way_of(run)
-    seen = way.ask(Question(text="Once upon a"), way.settings({}), most=512)
+    seen = way.ask(Question(text="Once upon a"), way.settings({}), way.most)
     seen.trace, seen.logits, seen.states
 
 What is read stands in the line `source`, or in `read` where it is what was written so far; what comes of it stands in
@@ -133,6 +133,11 @@ class Way(ABC):
         """How many tokens there is a position for, where they end."""
         model = self.run.settings.model
         return getattr(model, "max_positions", None) if model.position == "learned" else None
+
+    @property
+    def most(self) -> int:
+        """How many tokens a line may have to be looked at."""
+        return min(LIMIT, self.longest or LIMIT)
 
     def named(self, seen: Pass, text: str, translation: str, **more: Any) -> Pass:
         """The pass, its trace with the tokens that its numbers are about."""

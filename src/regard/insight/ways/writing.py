@@ -75,7 +75,7 @@ class Writing(Way):
             target = given
             best = None
             if given[-1] != EOS:
-                text = Continuing(run.model, given, config.beam, run.window, run.device, cached=question.mask)
+                text = Continuing(run.model, given, config.beam, run.window, run.device, question.mask, run.parted)
                 [found] = beam_search(text, config, [limit], rules_of(run, config), tree.note if tree else None)
                 found.rank()
                 best = found.hypotheses[0]
