@@ -58,6 +58,21 @@ def test_characters_are_tagged_at_the_first_letter():
     assert (found.places, found.labels) == ([1, 4], [4, 7])
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u00ad", "\u0301", "\ufffd", " "])
+def test_a_word_of_which_bert_leaves_nothing_is_unknown_and_keeps_its_label(unseen):
+    tokenizers = pytest.importorskip("tokenizers")
+    from regard.tokens.imported import ImportedTokenizer
+
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "ada", "##s", "engine"]
+    model = tokenizers.Tokenizer(tokenizers.models.WordPiece({n: i for i, n in enumerate(names)}, unk_token="[UNK]"))
+    model.normalizer = tokenizers.normalizers.BertNormalizer()
+    model.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    tokenizer = ImportedTokenizer(model.to_str())
+    found = marked(tokenizer, [unseen, "Adas", unseen, "engine", unseen], [4, 5, 6, 7, 8], most=50)
+    assert [names[id] for id in found.ids] == ["[CLS]", "[UNK]", "ada", "##s", "[UNK]", "engine", "[UNK]", "[SEP]"]
+    assert (found.places, found.labels) == ([1, 2, 4, 5, 6], [4, 5, 6, 7, 8])
+
+
 def test_of_a_long_sentence_the_first_tokens_are_read():
     tokenizer = CharacterTokenizer.learn(["ab c"])
     found = marked(tokenizer, ["ab", "c", "a"], [4, 7, 9], most=6)

@@ -9,6 +9,7 @@ wrote    O
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from regard.data.corpus import blank, read_lines
 from regard.data.marked import Marked
 from regard.errors import DataError
-from regard.tokens.text import BOS, EOS, normalise
+from regard.tokens.text import BOS, EOS, UNKNOWN, normalise
 
 WORD = re.compile("[^ ]+")
 OUTSIDE = "O"  # the tag of what is nothing
@@ -53,16 +54,27 @@ def read_tagged(path: Path) -> list[Sentence]:
 def marked(tokenizer: Any, words: Sequence[str], labels: Sequence[int], most: int) -> Marked:
     """A sentence as ids, with the label of each word at its first token          Devlin et al. 2019, section 5.3
 
-    Of a sentence that is longer than `most` tokens only the first are read.
+    A word of which the tokenizer leaves nothing, as BERT's of an invisible character, is an unknown one. Of a sentence
+    that is longer than `most` tokens only the first are read.
     """
     steps = tokenizer.steps(" ".join(normalise(word).replace(" ", "") or "\ufffd" for word in words))
-    last = [end.end() for end in WORD.finditer(steps.normalised)]
+    ends = [word.end() for word in WORD.finditer(steps.normalised)]
     ids, places = [BOS, *tokenizer.encode("")], list[int]()
+
+    def pass_over(word: int) -> None:
+        """Words before this one that have no token."""
+        while len(places) < word:
+            places.append(len(ids))
+            ids.append(UNKNOWN)
+
     for token in steps.tokens:
+        if steps.normalised[max(0, token.end - 1) : token.end].strip(" "):  # one that is but a space is of no word
+            word = bisect_left(ends, token.end)  # that it ends in
+            pass_over(word)
+            if len(places) == word:
+                places.append(len(ids))
         ids.append(token.id)
-        at = steps.normalised[max(0, token.end - 1) : token.end]  # a token that is but a space is of no word
-        if len(places) < len(last) and at != " " and token.end > (last[len(places) - 1] if places else 0):
-            places.append(len(ids) - 1)
+    pass_over(len(ends))
     kept = [place for place in places if place < most - 1]
     return Marked([*ids[: most - 1], EOS], kept, list(labels[: len(kept)]))
 
