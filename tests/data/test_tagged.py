@@ -22,6 +22,12 @@ def test_a_file_is_read_sentence_by_sentence(tmp_path):
     assert read_tagged(path) == [Sentence(("Ada", "Lovelace"), ("B-PER", "I-PER")), Sentence(("schrieb",), ("O",))]
 
 
+def test_white_space_of_other_kinds_is_part_of_a_word(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("10\u00a0000\tO\n10\u202f000  CD  O \t\n New York \t\tB-LOC\t\n", encoding="utf-8")
+    assert read_tagged(path) == [Sentence(("10\u00a0000", "10\u202f000", "New York"), ("O", "O", "B-LOC"))]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -1,6 +1,6 @@
 """Words with a tag each, sentence by sentence: names in news, parts of speech.
 
-Ada      B-PER        a line for each word: the word, white space, its tag; of further columns the last is the tag
+Ada      B-PER        a line for each word: the word, tab or spaces, its tag; of more columns the last is the tag
 Lovelace I-PER
 wrote    O
                       a blank line after each sentence
@@ -34,7 +34,7 @@ def read_tagged(path: Path) -> list[Sentence]:
     words, tags = list[str](), list[str]()
     for number, line in enumerate([*read_lines(path), ""], start=1):
         if not blank(line):
-            columns = line.split()
+            columns = columns_of(line)
             if len(columns) < 2:
                 raise DataError(
                     f"{path}, line {number}: {line.strip()!r} has no tag: write word, tab, tag on each line"
@@ -49,6 +49,13 @@ def read_tagged(path: Path) -> list[Sentence]:
             f"{path} is empty: give a file with word, tab, tag on each line, a blank line after each sentence"
         )
     return sentences
+
+
+def columns_of(line: str) -> list[str]:
+    """Between tabs, or else between spaces: another white space, as in 10 000, is part of a word."""
+    line = line.strip(" \t")
+    columns = (column.strip(" ") for column in line.split("\t" if "\t" in line else " "))
+    return [column for column in columns if column]
 
 
 def marked(tokenizer: Any, words: Sequence[str], labels: Sequence[int], most: int) -> Marked:
