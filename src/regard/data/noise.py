@@ -80,22 +80,23 @@ def delete(ids: Sequence[int], share: float, choose: random.Random) -> list[int]
 def infill(ids: Sequence[int], share: float, mask: int, choose: random.Random) -> list[int]:
     """Stretches of tokens, a share of them all, each hidden by one mask; their lengths are drawn from Poisson(3).
 
-    One of length 0 puts in a mask that hides nothing. No two stretches touch one another.
+    One of length 0 puts in a mask that hides nothing. No two stretches touch one another: where more are drawn than
+    there are places for, those too many lengthen the others.
     """
     wanted, lengths = round(share * len(ids)), list[int]()
     while sum(lengths) < wanted:
         lengths.append(min(poisson(MEAN, choose), wanted - sum(lengths)))
-    spare = len(ids) - wanted  # tokens that stay; between them, before and behind are the places for masks
-    lengths = lengths[: spare + 1]
-    places = set(choose.sample(range(spare + 1), len(lengths)))
+    room = len(ids) - wanted + 1  # places for masks: between the tokens that stay, before and behind them
+    lengths = [sum(lengths[place::room]) for place in range(min(room, len(lengths)))]
+    places = set(choose.sample(range(room), len(lengths)))
     damaged, at = list[int](), 0
-    for place in range(spare + 1):
+    for place in range(room):
         if place in places:
             damaged.append(mask)
             at += lengths.pop()
         damaged += ids[at : at + 1]
         at += 1
-    return damaged + list(ids[at:])
+    return damaged
 
 
 def permute(sentences: Sequence[Sequence[int]], choose: random.Random) -> list[Sequence[int]]:
