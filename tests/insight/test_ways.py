@@ -26,8 +26,9 @@ from regard.insight.contract import Question
 from regard.insight.explain import explain
 from regard.insight.explore import Memory, application
 from regard.insight.figures import save, terminal
+from regard.insight.overlays import laid_over
 from regard.insight.overlays import terminal as picture_in_text
-from regard.insight.trace import record, to_json
+from regard.insight.trace import Patches, record, to_json
 from regard.insight.views import ask
 from regard.insight.ways import way_of
 from regard.model.attention import Attention
@@ -390,6 +391,15 @@ def test_a_painted_picture_is_drawn_word_by_word():
     assert len(trace.figure().axes) == 1 + len(["<s>", "a", "red", "circle", "</s>"])
     lines = picture_in_text(trace).splitlines()[2:]
     assert [len(line.split()) for line in lines] == [6, 6]
+
+
+def test_a_patch_that_is_an_odd_number_of_pixels_across_is_drawn_over():
+    """Of five pixels, each drawn as three, the two codes of a patch have eight and seven."""
+    shares = np.zeros((8, 16))
+    shares[3, 5] = 1
+    patches = Patches(np.full((40, 40, 3), 128, dtype=np.uint8), (8, 16), row=11, column=12)
+    rows, columns = np.nonzero(orange(laid_over(patches, shares)) > 0.1)
+    assert ({*rows}, {*columns}) == ({*range(45, 60)}, {*range(38, 45)})
 
 
 def test_traces_of_text_are_drawn_in_the_attention_that_they_have(tmp_path):

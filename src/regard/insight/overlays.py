@@ -77,9 +77,9 @@ def fine(patches: Patches) -> np.ndarray:
 def laid_over(patches: Patches, shares: np.ndarray) -> np.ndarray:
     """The same in grey under colour, the strongest where a share is the largest."""
     grey = fine(patches).mean(-1, keepdims=True)
-    rows, columns = patches.grid
-    strength = shares.repeat(len(grey) // rows, 0).repeat(grey.shape[1] // columns, 1)[..., None]
-    strength = STRONGEST * strength / max(float(shares.max()), 1e-9)
+    (rows, columns), (height, width, _) = patches.grid, grey.shape
+    down, across = np.arange(height) * rows // height, np.arange(width) * columns // width  # the patch of each pixel
+    strength = STRONGEST * shares[down][:, across, None] / max(float(shares.max()), 1e-9)
     return (1 - strength) * grey + strength * np.array(to_rgb(ORANGE))
 
 
