@@ -467,6 +467,12 @@ def test_what_is_no_picture_is_refused():
         explain(untrained.seer(), 5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(RegardError, match=r"nowhere\.png does not exist: give the path of an image file"):
         explain(untrained.seer(), Path("nowhere.png"))
+    for pixels in (np.zeros((8, 12), dtype=np.uint8), np.zeros((8, 12, 1)), np.zeros((8, 12, 4), dtype=np.uint8)):
+        with pytest.raises(RegardError) as caught:
+            explain(untrained.seer(), pixels)
+        assert str(caught.value) == (
+            f"pixels of shape {pixels.shape} are no picture: give bytes, (height, width, 1 or 3)"
+        )
     with pytest.raises(RegardError, match="a picture of 8,000,001 letters is too large"):
         validate(Question, {"picture": "x" * 8_000_001}, "the question")
 

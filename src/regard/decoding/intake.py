@@ -105,13 +105,17 @@ class PictureIntake:
 def seen(given: str | Path | np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """The pictures of a file, or the one in memory, each with a name."""
     if isinstance(given, np.ndarray):
-        if given.ndim != 3 or given.dtype != np.uint8 or given.shape[-1] not in (1, 3):
-            raise DataError(f"pixels of shape {given.shape} are no picture: give bytes, (height, width, 1 or 3)")
-        yield "pixels", given
+        yield "pixels", checked(given)
     elif Path(given).suffix == ".npz":
         yield from ((f"{given}[{place}]", pixels) for place, pixels in enumerate(read_npz(Path(given)).pixels))
     else:
         yield str(given), read_picture(Path(given))
+
+
+def checked(pixels: np.ndarray) -> np.ndarray:
+    if pixels.ndim != 3 or pixels.dtype != np.uint8 or pixels.shape[-1] not in (1, 3):
+        raise DataError(f"pixels of shape {pixels.shape} are no picture: give bytes, (height, width, 1 or 3)")
+    return pixels
 
 
 Intake = TextIntake | PictureIntake

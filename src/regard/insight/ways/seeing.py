@@ -13,7 +13,7 @@ from regard.config import DecodeConfig, validate
 from regard.data.gallery import DIGITS, read_part
 from regard.data.image import read_picture, resized
 from regard.data.pictures import Pictures
-from regard.decoding.intake import PictureIntake
+from regard.decoding.intake import PictureIntake, checked
 from regard.errors import DataError
 from regard.insight.contract import Line, LineName, Question
 from regard.insight.image import from_address, to_address
@@ -76,7 +76,7 @@ class Seeing(Way):
         """Of an image file, or of pixels (H, W, C)."""
         if not isinstance(given, np.ndarray | str | Path):
             raise DataError(f"a {type(given).__name__} is no picture: give the path of an image file, or pixels")
-        pixels = given if isinstance(given, np.ndarray) else read_picture(Path(given))
+        pixels = checked(given) if isinstance(given, np.ndarray) else read_picture(Path(given))
         name = "" if isinstance(given, np.ndarray) else Path(given).name
         return validate(Question, {"text": name, "picture": to_address(self.fitted(pixels))}, "the picture")
 
