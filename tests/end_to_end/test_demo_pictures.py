@@ -46,7 +46,7 @@ def test_vit_looks_at_digits_where_they_are(tmp_path, capsys):
 
 
 def test_what_the_shapes_are_tested_on_was_never_shown():
-    train, test = vit.alone("train", 30, seed=1), vit.alone("unseen", 30, seed=1)
+    train, test = (vit.by_shape(shapes.alone(part, 30, seed=1)) for part in ("train", "unseen"))
     assert len(train) == len(test) == 30
     for picture, label in zip(test.pixels, np.array(test.names)[test.labels], strict=True):
         [seen] = shapes.read(picture)
@@ -65,6 +65,6 @@ def test_dalle_paints_and_is_judged(tmp_path, capsys):
 
 
 def test_a_picture_as_it_was_drawn_is_painted_right():
-    drawn = dalle.alone("unseen", 8, seed=3)
+    drawn = shapes.alone("unseen", 8, seed=3)
     assert dalle.share(drawn.captions, drawn.pixels) == 1.0
     assert dalle.share(drawn.captions, 255 - drawn.pixels) == 0.0

@@ -16,7 +16,6 @@ import numpy as np
 
 from regard.data import shapes
 from regard.data.labelled import Parts
-from regard.data.pictures import Pictures
 from regard.decoding.paint import Painted, paint_each
 from regard.demos.tour import keep, seeded, teller
 from regard.insight.figures import save_figure
@@ -68,12 +67,12 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
     )
     began = time.perf_counter()
     settings = seeded(SETTINGS, seed)
-    parts = Parts(alone("train", TRAIN, seed), alone("train", VALID, seed + 1))
+    parts = Parts(shapes.alone("train", TRAIN, seed), shapes.alone("train", VALID, seed + 1))
     run = train_into(folder, settings, parts, on=on, overwrite=True)
     seconds = time.perf_counter() - began
 
     console.rule("2  Pictures as codes, and back", align="left")
-    unseen = alone("unseen", ASKED, seed)
+    unseen = shapes.alone("unseen", ASKED, seed)
     codec = run.tokenizers[IMAGE]
     again = codec.decode(codec.encode(unseen.pixels))
     kept = share(unseen.captions, again)
@@ -84,7 +83,7 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
     save_figure(grid(both, columns=5, title="Above the pictures, below the same from codes"), folder / "codes.png")
 
     console.rule("3  What it paints", align="left")
-    seen_right, shown = judged(run, alone("train", ASKED, seed + 2).captions)
+    seen_right, shown = judged(run, shapes.alone("train", ASKED, seed + 2).captions)
     unseen_right, new = judged(run, unseen.captions)
     save_painted(shown[:SHOWN], folder / "seen.png")
     save_painted(new[:SHOWN], folder / "unseen.png")
@@ -111,13 +110,6 @@ def demo(out: str | Path = "runs/demo-dalle", *, seed: int = 1, on: str = "auto"
 
 def never() -> str:
     return ", ".join(f"{kind.colour} {kind.shape}s" for kind in sorted(shapes.HELD_OUT)).replace("crosss", "crosses")
-
-
-def alone(split: str, count: int, seed: int) -> Pictures:
-    """Captioned pictures of a split that have one thing on them."""
-    drawn = shapes.pictures(split, 6 * count, seed)
-    taken = [place for place, caption in enumerate(drawn.captions) if not shapes.parse(caption).relation]
-    return drawn.at(np.array(taken[:count]))
 
 
 def judged(run: Run, captions: tuple[str, ...]) -> tuple[float, list[Painted]]:

@@ -123,7 +123,7 @@ def of_digits(seed: int) -> Material | None:
 def of_shapes(seed: int, console: Console) -> Material:
     """Pictures of one thing each, to be told by its shape."""
     console.print("scikit-learn, whose digits this demo reads, is not installed: shapes of our own take their place.")
-    train, valid, test = (alone(part, count, seed) for part, count in ALONE.items())
+    train, valid, test = (by_shape(shapes.alone(part, count, seed)) for part, count in ALONE.items())
     settings = {
         "data": {"pictures": "shapes"},
         "model": {**MODEL, "patch": 4},
@@ -132,13 +132,10 @@ def of_shapes(seed: int, console: Console) -> Material:
     return Material("shapes of 32 × 32 pixels", Parts(train, valid), test, settings)
 
 
-def alone(part: str, count: int, seed: int) -> Pictures:
-    """Pictures of a split that have one thing on them; its shape is their class."""
-    drawn = shapes.pictures(part, 6 * count, seed)
-    scenes = [shapes.parse(caption) for caption in drawn.captions]
-    taken = [place for place, scene in enumerate(scenes) if not scene.relation][:count]
-    labels = np.array([SHAPES.index(scenes[place].things[0].shape) for place in taken])
-    return Pictures(drawn.pixels[taken], labels, SHAPES)
+def by_shape(pictures: Pictures) -> Pictures:
+    """Pictures of one thing each; its shape is their class."""
+    things = (shapes.parse(caption).things[0] for caption in pictures.captions)
+    return Pictures(pictures.pixels, np.array([SHAPES.index(thing.shape) for thing in things]), SHAPES)
 
 
 def told(pictures: Pictures, answers: list[Classified]) -> Figure:

@@ -27,7 +27,7 @@ from regard.data.shapes.reading import Verdict, drawn_right, judge, read
 from regard.data.shapes.scene import COLOURS, RELATIONS, SHAPES, SIZES, Kind, Scene, Thing, parse
 from regard.errors import DataError
 
-__all__ = ["HELD_OUT", "SPLITS", "Verdict", "drawn_right", "judge", "parse", "pictures", "read"]
+__all__ = ["HELD_OUT", "SPLITS", "Verdict", "alone", "drawn_right", "judge", "parse", "pictures", "read"]
 
 SPLITS = ("train", "valid", "test", "unseen")
 HELD_OUT = frozenset(Kind(colour, SHAPES[i % len(SHAPES)]) for i, colour in enumerate(COLOURS))  # every colour has one
@@ -42,6 +42,13 @@ def pictures(split: str, count: int, seed: int = 0) -> Pictures:
     random = Random(f"{split} {seed}")
     drawn, captions = zip(*(example(split, random) for _ in range(count)), strict=True)
     return Pictures(np.stack(drawn), captions=captions)
+
+
+def alone(split: str, count: int, seed: int = 0) -> Pictures:
+    """`count` pictures of a split that have one thing on them."""
+    drawn = pictures(split, 6 * count, seed)
+    taken = [place for place, caption in enumerate(drawn.captions) if not parse(caption).relation]
+    return drawn.at(np.array(taken[:count]))
 
 
 def example(split: str, random: Random) -> tuple[np.ndarray, str]:
