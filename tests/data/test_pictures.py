@@ -122,13 +122,6 @@ def test_deep_grey_palettes_and_cameras_held_askew(tmp_path):
     assert read_picture(tmp_path / "turned.jpg").shape == (5, 4, 3)
 
 
-def test_a_picture_as_a_model_wants_it(tmp_path):
-    save(tmp_path / "x.png", pixels(4, 5, 3))
-    assert read_picture(tmp_path / "x.png", size=(6, 7), channels=1).shape == (6, 7, 1)
-    save(tmp_path / "y.png", pixels(4, 5))
-    assert read_picture(tmp_path / "y.png", channels=3).shape == (4, 5, 3)
-
-
 def test_what_is_wrong_with_an_image_file_is_told(tmp_path, monkeypatch):
     path = tmp_path / "x.png"
     with pytest.raises(DataError, match=re.escape(f"{path} does not exist: give the path of an image file")):

@@ -15,11 +15,9 @@ from regard.errors import DataError
 Size = tuple[int, int]  # height and width, in pixels
 
 
-def read_picture(path: Path, size: Size | None = None, channels: int | None = None) -> np.ndarray:
-    """One image file as pixels (H, W, C): upright, on white, grey (1) only if it is grey and not asked otherwise."""
+def read_picture(path: Path, size: Size | None = None) -> np.ndarray:
+    """One image file as pixels (H, W, C): upright, on white, grey (1) only if it is grey."""
     image = flat(path)
-    if channels is not None:
-        image = image.convert("L" if channels == 1 else "RGB")
     if size is not None:
         image = fitted(image, size)
     pixels = np.asarray(image)

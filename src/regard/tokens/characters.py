@@ -53,8 +53,8 @@ class CharacterTokenizer:
         """The text that decode gives back: with U+FFFD for a lone surrogate, which UTF-8 cannot hold."""
         return SURROGATES.sub("\ufffd", text)
 
-    def encode(self, text: str, sampling: float = 0.0) -> list[int]:
-        """The ids of a text; no control id is ever among them. There is but one way to cut it, whatever is sampled."""
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text; no control id is ever among them."""
         return [id for character in self.plain(text) for id in self.spelled(character)]
 
     def spelled(self, character: str) -> list[int]:

@@ -74,15 +74,6 @@ def compare(said: Scene, seen: tuple[Seen, ...]) -> Verdict:
     )
 
 
-def scene(picture: np.ndarray) -> Scene | None:
-    """The scene of one thing or two that a picture shows, if it does."""
-    seen = read(picture)
-    if not 1 <= len(seen) <= 2 or not all(one.thing.shape for one in seen):
-        return None
-    things = tuple(one.thing for one in seen)
-    return Scene(things, relation(*seen)) if len(seen) == 2 else Scene(things)
-
-
 def relation(first: Seen, second: Seen) -> str:
     """How the first lies to the second, by the direction in which they are further apart."""
     apart = np.array([first.down - second.down, first.right - second.right])
