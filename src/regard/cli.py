@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from regard import __version__
-from regard.errors import RegardError
+from regard.errors import ConfigError, RegardError
 
 if TYPE_CHECKING:
     from regard.decoding.translate import Translation
@@ -81,6 +81,24 @@ def regard(
     ] = False,
 ) -> None:
     pass
+
+
+def search_settings(context: typer.Context, assignments: Iterable[str]) -> dict[str, Any]:
+    """The settings of the search that --set names; what else a verb takes has an option, or is not for users."""
+    from regard.config import DecodeConfig, suggestion, value_of
+
+    settings: dict[str, Any] = {}
+    options = {name for parameter in context.command.params for name in parameter.opts}
+    for assignment in assignments:
+        key, equals, text = (part.strip() for part in assignment.partition("="))
+        if not (key and equals):
+            raise ConfigError(f"--set {assignment} is not of the form key=value: write, say, --set no_repeat=3")
+        if key not in DecodeConfig.model_fields:
+            option = f"--{key.replace('_', '-')}"
+            hint = f"use {option}" if option in options else suggestion(DecodeConfig, [key.split(".")[-1]])
+            raise ConfigError(f"--set {assignment} is no setting of the search; {hint}")
+        settings[key] = value_of(text)
+    return settings
 
 
 @app.command()
@@ -218,6 +236,7 @@ def doctor(
 
 @app.command()
 def translate(
+    context: typer.Context,
     run: RunFolder,
     file: Annotated[
         Path | None,
@@ -279,7 +298,6 @@ def translate(
 ) -> None:
     """Translate lines of text, or a document:  regard translate runs/demo --to fr < english.txt > french.txt"""
     import regard
-    from regard.config import override
     from regard.console import counted, say
     from regard.data.corpus import split_lines
     from regard.decoding.align import pharaoh
@@ -290,8 +308,8 @@ def translate(
         raise typer.BadParameter("a document and --out go together; without them lines come from stdin.")
     if file and (n_best > 1 or scores or confidence or alignment or as_json):
         raise typer.BadParameter("a document has room for its translation alone: leave out what prints more.")
+    decode = search_settings(context, assignments or [])
     loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))]).reading(from_)
-    decode = override({}, [f"decode.{each}" for each in assignments or []]).get("decode", {})
     how: dict[str, Any] = {
         "n_best": n_best,
         "least_risk": least_risk,
@@ -386,6 +404,7 @@ def evaluate(
 
 @app.command()
 def generate(
+    context: typer.Context,
     run: RunFolder,
     caption: Annotated[
         str | None, typer.Argument(metavar="CAPTION", help="What to paint, or, as --prompt, to write on from.")
@@ -422,7 +441,6 @@ def generate(
 ) -> None:
     """Write on from a text, or paint:  regard generate runs/demo-gpt --prompt "The cat" """
     import regard
-    from regard.config import override
     from regard.decoding.generate import stream
     from regard.insight.painted import save_painted
 
@@ -430,8 +448,8 @@ def generate(
     given = prompt if prompt is not None or sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace")
     opening = given or ""
     loaded = regard.load(run, on=device)
-    named = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed}
-    decode = override({}, [f"decode.{each}" for each in assignments or []]).get("decode", {})
+    named = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed, "beam": beam}
+    decode = search_settings(context, assignments or [])
     decode |= {name: value for name, value in named.items() if value is not None}
     if out or loaded.task == "paint":
         if not out:
@@ -439,13 +457,13 @@ def generate(
         typer.echo(save_painted(regard.paint(loaded, opening, n=n, **decode), out))
         return
     loaded.require("write")  # before the prompt is printed
-    if n == 1 and not beam and not as_json:
+    if n == 1 and "beam" not in decode and not as_json:
         typer.echo(opening, nl=False)
         for piece in stream(loaded, opening, tokens=tokens, **decode):
             typer.echo(piece, nl=False)
         typer.echo()
         return
-    for number, each in enumerate(regard.generate(loaded, opening, tokens=tokens, n=n, beam=beam, **decode)):
+    for number, each in enumerate(regard.generate(loaded, opening, tokens=tokens, n=n, **decode)):
         if as_json:
             typer.echo(json.dumps(asdict(each), ensure_ascii=False))
         else:

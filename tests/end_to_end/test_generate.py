@@ -106,3 +106,29 @@ def test_options_that_do_not_go_together(rhymes):
     assert said("generate", rhymes, "--prompt", "a", "--n", "3", "--beam", "2") == (
         "regard: n=3 is more than beam=2 finds: widen the beam\n"
     )
+
+
+def test_a_beam_is_a_beam_by_its_option_and_by_set(rhymes):
+    how = ["generate", rhymes, "--prompt", "six", "--tokens", "9"]
+    assert said(*how, "--set", "beam=4") == said(*how, "--beam", "4") != said(*how)
+    assert said(*how, "--n", "2", "--set", "beam=4") == said(*how, "--n", "2", "--beam", "4")
+    assert said(*how, "--set", "beam=0") == "regard: decoding: beam=0 should be at least 1\n"
+    assert said(*how, "--set", "beam=many") == "regard: decoding: beam='many' should be a whole number\n"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "sentence"),
+    [
+        ("tokens=50", "--set tokens=50 is no setting of the search; use --tokens"),
+        ("n=2", "--set n=2 is no setting of the search; use --n"),
+        ("prompt=six", "--set prompt=six is no setting of the search; use --prompt"),
+        ("no_repaet=3", "--set no_repaet=3 is no setting of the search; did you mean no_repeat?"),
+        ("decode.seed=3", "--set decode.seed=3 is no setting of the search; did you mean seed?"),
+        ("seed", "--set seed is not of the form key=value: write, say, --set no_repeat=3"),
+        ("max_length=9", "max_length=9 is what a translator is told: say tokens=9 here"),
+        ("samples=2", "samples=2 is what a translator is told: say n=2 here"),
+    ],
+)
+def test_set_takes_the_settings_of_the_search_and_no_other_keyword(rhymes, assignment, sentence):
+    """Any other would be a traceback, or slip past what an option checks."""
+    assert said("generate", rhymes, "--prompt", "six", "--set", assignment) == f"regard: {sentence}\n"

@@ -10,6 +10,7 @@ import pytest
 
 from counting import pairs
 from process import call, refused
+from regard.config import DecodeConfig
 
 
 @pytest.fixture
@@ -60,9 +61,23 @@ def test_a_setting_of_the_search_can_be_given(run: Path):
     assert done.stdout.splitlines()[0] == "deux cinq un"
     assert len(done.stdout.splitlines()) == 4
     assert call("translate", run, "--to", "fr", *drawn, stdin="two five one\n").stdout == done.stdout
-    wrong = refused("translate", run, "--to", "fr", "--set", "sample=4", stdin="one\n")
-    assert "sample" in wrong
-    assert "samples" in wrong, "which is what was meant"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "hint"),
+    [
+        ("sample=4", "did you mean samples?"),
+        ("to=fr", "use --to"),
+        ("batch=0", "use --batch"),
+        ("n_best=2", "use --n-best"),
+        ("glossary=terms.tsv", "use --glossary"),
+        ("signals=true", f"known are {', '.join(DecodeConfig.model_fields)}"),
+    ],
+)
+def test_set_takes_the_settings_of_the_search_and_no_other_keyword(run: Path, assignment: str, hint: str):
+    assert refused("translate", run, "--to", "fr", "--set", assignment, stdin="one\n") == (
+        f"regard: --set {assignment} is no setting of the search; {hint}\n"
+    )
 
 
 def test_runs_decide_together(run: Path, tmp_path: Path):

@@ -31,7 +31,7 @@ from regard.config.networks import (
     TranslatorConfig,
     VitConfig,
 )
-from regard.config.recipe import override, read_recipe, to_json, validate
+from regard.config.recipe import override, read_recipe, suggestion, to_json, validate, value_of
 from regard.config.settings import FORMAT, DataConfig, DecodeConfig, Settings, TokenizerConfig, TrainConfig
 
 __all__ = [
@@ -59,6 +59,8 @@ __all__ = [
     "VitConfig",
     "override",
     "read_recipe",
+    "suggestion",
     "to_json",
     "validate",
+    "value_of",
 ]

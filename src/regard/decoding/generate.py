@@ -53,7 +53,7 @@ def generate(
     run.require("write")
     config = settings_for(run, tokens, n, beam, decode)
     ids = run.writer.encode(prompt)
-    if beam:
+    if beam is not None:
         return [told(run, prompt, ids, *found) for found in search(run, ids, config, tokens, cached)[:n]]
     drawn = draw_texts(run, ids, range(n), config, tokens, cached)
     return [told(run, prompt, ids, each.ids, each.log_probability, each.finished) for each in drawn]
@@ -76,12 +76,15 @@ def stream(run: Run, prompt: str = "", *, tokens: int = TOKENS, **decode: Any) -
 def settings_for(run: Run, tokens: int, n: int, beam: int | None, decode: dict[str, Any]) -> DecodeConfig:
     if tokens < 1 or n < 1:
         raise ConfigError(f"tokens={tokens} and n={n} should both be at least 1")
-    if beam and n > beam:
-        raise ConfigError(f"n={n} is more than beam={beam} finds: widen the beam")
-    how = {"beam": beam, "samples": 0} if beam else {"samples": n}
-    return validate(
-        DecodeConfig, {**run.settings.decode.model_dump(), "max_length": tokens, **how, **decode}, "decoding"
-    )
+    for name, here in {"max_length": "tokens", "samples": "n"}.items():
+        if name in decode:
+            raise ConfigError(f"{name}={decode[name]} is what a translator is told: say {here}={decode[name]} here")
+    how = {"samples": n} if beam is None else {"beam": beam, "samples": 0}
+    given = {**run.settings.decode.model_dump(), "max_length": tokens, **how, **decode}
+    config = validate(DecodeConfig, given, "decoding")
+    if beam is not None and n > config.beam:
+        raise ConfigError(f"n={n} is more than beam={config.beam} finds: widen the beam")
+    return config
 
 
 def told(
