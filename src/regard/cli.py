@@ -23,6 +23,7 @@ from regard.errors import ConfigError, RegardError
 if TYPE_CHECKING:
     from regard.decoding.translate import Translation
     from regard.decoding.windows import AsTheyCome
+    from regard.run import Run
 
 app = typer.Typer(
     name="regard",
@@ -40,6 +41,32 @@ DEMOS = {  # the module that shows a family, and the folder it leaves
     "bert": ("regard.demos.bert", "runs/demo-bert"),
     "vit": ("regard.demos.vit", "runs/demo-vit"),
     "dalle": ("regard.demos.dalle", "runs/demo-dalle"),
+}
+
+
+GOES_WITH = {  # options that mean something for some runs or inputs alone; with others they are refused
+    "translate": {
+        "lines": "--n-best --scores --confidence --alignment --json",
+        "a .txt document": "--wrapped",
+        "a .po document": "--fuzzy --reviewed",
+        "a .pot document": "--fuzzy --reviewed",
+        "a .xliff document": "--reviewed",
+        "a .xlf document": "--reviewed",
+    },
+    "evaluate": {
+        "a run that translates": "--from --to --with --compare --beam",
+        "a run that restores text": "--from --to --with --compare --beam",
+        "a run that writes text": "--stride",
+    },
+    "generate": {
+        "a run that writes text": "--tokens --beam --json",
+        "a run that paints": "--out",
+    },
+    "explain": {
+        "a run that translates": "--from --to --beam",
+        "a run that restores text": "--from --to --beam",
+        "a run that writes text": "--beam",
+    },
 }
 
 
@@ -81,6 +108,24 @@ def regard(
     ] = False,
 ) -> None:
     pass
+
+
+def refuse_idle(context: typer.Context, here: str, settings: Iterable[str] = ()) -> None:
+    """Refuse an option that would be ignored here; a setting of --set counts as the option of its name."""
+    given = [f"--{name.replace('_', '-')}" for name in settings]
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        given += parameter.opts if source and source.name == "COMMANDLINE" else []
+    for option in given:
+        places = [place for place, options in GOES_WITH[str(context.info_name)].items() if option in options.split()]
+        if places and here not in places:
+            raise typer.BadParameter(f"{option} goes with {' or '.join(places)}, not with {here}: leave it out.")
+
+
+def kind_of(run: Run) -> str:
+    from regard.run import USES
+
+    return f"a run that {USES[run.task].does}"
 
 
 def search_settings(context: typer.Context, assignments: Iterable[str]) -> dict[str, Any]:
@@ -181,6 +226,9 @@ def train(
         source = recipe
     elif bool(source) != bool(target):
         raise typer.BadParameter("--source and --target go together.")
+    kinds = [source or valid_source, text or valid_text, labelled or valid_labelled, pictures or valid_pictures]
+    if sum(map(bool, kinds)) > 1:
+        raise typer.BadParameter("--source, --text, --labelled and --pictures are for different networks: give one.")
     named = {"source": source, "target": target, "valid_source": valid_source, "valid_target": valid_target}
     named |= {"labelled": labelled, "valid_labelled": valid_labelled}
     named |= {"pictures": pictures, "valid_pictures": valid_pictures}
@@ -306,8 +354,7 @@ def translate(
 
     if (file is None) != (out is None):
         raise typer.BadParameter("a document and --out go together; without them lines come from stdin.")
-    if file and (n_best > 1 or scores or confidence or alignment or as_json):
-        raise typer.BadParameter("a document has room for its translation alone: leave out what prints more.")
+    refuse_idle(context, f"a {file.suffix.lower()} document" if file else "lines")
     decode = search_settings(context, assignments or [])
     loaded = regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))]).reading(from_)
     how: dict[str, Any] = {
@@ -350,6 +397,7 @@ def translate(
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     run: RunFolder,
     pairs: Annotated[
         Path | None,
@@ -378,23 +426,25 @@ def evaluate(
     """Score a run on held-out files:  regard evaluate runs/en-de --source test.en --target test.de"""
     import regard
 
-    if text:
-        if pairs or source or target:
-            raise typer.BadParameter("--text is for a run that writes, and pairs are for one that translates.")
-        foretold = regard.evaluate_text(regard.load(run, on=device), text, stride)
-        typer.echo(json.dumps(asdict(foretold)) if as_json else str(foretold))
-        return
+    if text and (pairs or source or target):
+        raise typer.BadParameter("--text is for a run that writes, and pairs are for one that translates.")
     if pairs is not None and (source or target):
         raise typer.BadParameter(f"{pairs} already holds pairs: leave out --source and --target.")
+    loaded = regard.load(run, on=device)
+    refuse_idle(context, kind_of(loaded))
+    if text:
+        foretold = regard.evaluate_text(loaded, text, stride)
+        typer.echo(json.dumps(asdict(foretold)) if as_json else str(foretold))
+        return
     judges = {"classify": regard.evaluate_classes, "paint": regard.evaluate_pictures}
-    if pairs is not None and (loaded := regard.load(run, on=device)).task in judges:
+    if pairs is not None and loaded.task in judges:
         found = judges[loaded.task](loaded, pairs)
         typer.echo(json.dumps(asdict(found), ensure_ascii=False) if as_json else str(found))
         return
     source = pairs or source
     if source is None or (target is None and pairs is None):
         raise typer.BadParameter("give --source and --target, or one file of tab-separated pairs, or --text.")
-    runs = [regard.ensemble([regard.load(each, on=device) for each in (run, *(beside or []))])]
+    runs = [regard.ensemble([loaded, *(regard.load(each, on=device) for each in beside or [])])]
     runs += [regard.load(compare, on=device)] if compare else []
     asking = [each.settings.data.tags == "both" for each in runs]  # --from is told to these, or refused by all
     told = [each.reading(from_) if asks or not any(asking) else each for each, asks in zip(runs, asking, strict=True)]
@@ -444,19 +494,22 @@ def generate(
     from regard.decoding.generate import stream
     from regard.insight.painted import save_painted
 
-    prompt = caption if prompt is None else prompt
-    given = prompt if prompt is not None or sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace")
-    opening = given or ""
-    loaded = regard.load(run, on=device)
+    if caption is not None and prompt is not None:
+        raise typer.BadParameter("CAPTION and --prompt are one and the same: give one of them.")
     named = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed, "beam": beam}
     decode = search_settings(context, assignments or [])
     decode |= {name: value for name, value in named.items() if value is not None}
-    if out or loaded.task == "paint":
-        if not out:
-            raise typer.BadParameter(f"{run} paints: say where to, as in --out picture.png.")
+    loaded = regard.load(run, on=device)
+    loaded.require("write", "paint")
+    refuse_idle(context, kind_of(loaded), decode)
+    if loaded.task == "paint" and not out:
+        raise typer.BadParameter(f"{run} paints: say where to, as in --out picture.png.")
+    prompt = caption if prompt is None else prompt
+    given = prompt if prompt is not None or sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace")
+    opening = given or ""
+    if out:
         typer.echo(save_painted(regard.paint(loaded, opening, n=n, **decode), out))
         return
-    loaded.require("write")  # before the prompt is printed
     if n == 1 and "beam" not in decode and not as_json:
         typer.echo(opening, nl=False)
         for piece in stream(loaded, opening, tokens=tokens, **decode):
@@ -544,6 +597,7 @@ def tag(
 
 @app.command()
 def explain(
+    context: typer.Context,
     run: RunFolder,
     text: Annotated[
         str,
@@ -571,7 +625,9 @@ def explain(
         bundle.page()
     elif out:
         figures.check(out)
-    loaded, decode = regard.load(run, on=device).reading(from_), {"beam": beam} if beam else {}
+    loaded = regard.load(run, on=device)
+    refuse_idle(context, kind_of(loaded))
+    loaded, decode = loaded.reading(from_), {"beam": beam} if beam else {}
     trace = bundle.save(loaded, text, to, page, **decode) if page else regard.explain(loaded, text, to, **decode)
     at, within = layer - 1 if layer else None, head - 1 if head else None
     drawn = figures.terminal if trace.patches is None else overlays.terminal

@@ -127,6 +127,9 @@ def test_evaluate_tells_accuracy_and_the_table_of_mistakes(trained, tmp_path):
         [1, 1],
         [0, 1],
     ]
+    done = RUNNER.invoke(app, ["evaluate", str(trained["moods"]), str(tmp_path / "test.tsv"), "--compare", "other"])
+    assert done.exit_code == 2
+    assert "not with a run that tells classes apart: leave it out." in done.stderr
     held_out = stripes.stripes(40, seed=6)
     np.savez(tmp_path / "test.npz", images=held_out.pixels, labels=np.array(held_out.names)[held_out.labels])
     found = regard.evaluate_classes(regard.load(trained["stripes"]), tmp_path / "test.npz")

@@ -142,4 +142,8 @@ def test_where_a_picture_cannot_be_written_is_said(trained, painter, tmp_path):
     done = RUNNER.invoke(app, ["generate", str(trained["flags"]), "red"])
     assert done.exit_code == 2
     assert "paints: say where to, as in --out picture.png." in " ".join(done.stderr.split())
+    for idle in (["--tokens", "9"], ["--beam", "1"], ["--set", "beam=1"], ["--json"]):
+        done = RUNNER.invoke(app, ["generate", str(trained["flags"]), "red", "--out", str(tmp_path / "x.png"), *idle])
+        assert done.exit_code == 2
+        assert "goes with a run that writes text, not with a run that paints: leave it out." in done.stderr
     assert json.loads((trained["flags"] / "config.json").read_text())["model"]["grid"] == [2, 6]

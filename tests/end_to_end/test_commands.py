@@ -14,7 +14,7 @@ import pytest
 
 import regard
 from counting import pairs as counting_pairs
-from process import REGARD, call
+from process import REGARD, call, refused
 
 QUICK = ["steps=3", "warmup=1", "validate_every=3", "batch_tokens=256", "precision=float32"]
 SMALL = ["--set", "model.width=16", "--set", "model.hidden=32", "--set", "model.heads=2", "--set", "model.layers=1"]
@@ -181,6 +181,15 @@ def test_a_time_for_a_run_that_is_taken_up_is_refused(files, tmp_path):
     done = call("train", files["tsv"], "--time", "5s", "--resume", "--out", tmp_path / "run")
     expected = "regard: --time and --resume do not go together: a run that is taken up has its number of steps\n"
     assert (done.returncode, done.stderr) == (1, expected)
+
+
+def test_what_cannot_both_be_done_is_refused(files, tmp_path):
+    out = ["--out", tmp_path / "run"]
+    assert refused("train", files["tsv"], "--resume", "--overwrite", *out) == (
+        "regard: --resume and --overwrite do not go together: the one goes on with what the other deletes\n"
+    )
+    usage = refused("train", files["tsv"], "--text", files["en"], *out, code=2)
+    assert "--source, --text, --labelled and --pictures are for different networks: give one." in usage
 
 
 def test_a_time_that_is_none_is_refused(files, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import regard
 from counting import pairs as counting_pairs
 from counting import settings
-from process import call
+from process import call, refused
 from regard.training.train import train_pairs_into
 
 
@@ -85,3 +85,6 @@ def test_what_cannot_be_evaluated_is_said_in_one_sentence(counting, table, tmp_p
     done = call("evaluate", counting, table, "--target", table)
     assert done.returncode == 2
     assert "already holds pairs: leave out --source and --target." in done.stderr
+    assert "--stride goes with a run that writes text, not with a run that translates: leave it out." in refused(
+        "evaluate", counting, table, "--to", "fr", "--stride", "8", code=2
+    )

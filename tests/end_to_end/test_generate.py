@@ -102,6 +102,15 @@ def test_options_that_do_not_go_together(rhymes):
     assert "--text is for a run that writes" in said(
         "evaluate", rhymes, "--text", "a", "--source", "b", "--target", "c"
     )
+    assert "--beam goes with a run that translates or a run that restores text, not with a run that writes text:" in (
+        said("evaluate", rhymes, "--text", "a", "--beam", "2")
+    )
+    assert "CAPTION and --prompt are one and the same: give one of them." in said(
+        "generate", rhymes, "six", "--prompt", "seven"
+    )
+    assert "--out goes with a run that paints, not with a run that writes text: leave it out." in said(
+        "generate", rhymes, "six", "--out", "a.png"
+    )
     assert "there is no demo of poetry: choose translator, gpt" in said("demo", "poetry")
     assert said("generate", rhymes, "--prompt", "a", "--n", "3", "--beam", "2") == (
         "regard: n=3 is more than beam=2 finds: widen the beam\n"

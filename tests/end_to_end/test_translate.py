@@ -117,5 +117,18 @@ def test_a_document_that_cannot_be_read_leaves_everything_as_it_was(run: Path, t
     assert not out.exists()
     usage = refused("translate", run, strange, "--to", "fr", code=2)
     assert "a document and --out go together" in " ".join(usage.split())
-    usage = refused("translate", run, strange, "--out", out, "--scores", code=2)
-    assert "a document has room for its translation alone" in " ".join(usage.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("document", "option", "sentence"),
+    [
+        ("a.md", "--scores", "--scores goes with lines, not with a .md document: leave it out."),
+        ("a.MD", "--wrapped", "--wrapped goes with a .txt document, not with a .md document: leave it out."),
+        ("a.xlf", "--fuzzy", "--fuzzy goes with a .po document or a .pot document, not with a .xlf document:"),
+        (None, "--reviewed", "or a .xliff document or a .xlf document, not with lines: leave it out."),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(run: Path, document: str | None, option: str, sentence: str):
+    files = [document, "--out", "b"] if document else []
+    usage = refused("translate", run, *files, "--to", "fr", option, code=2)
+    assert sentence in " ".join(usage.split())

@@ -9,6 +9,7 @@ import torch
 from typer.testing import CliRunner
 
 import regard
+import untrained
 from regard.cli import app
 from regard.decoding.torch_engine import decode_batch
 from regard.errors import DataError, RegardError, RunError
@@ -132,3 +133,13 @@ def test_the_command_names_the_layers_there_are(folder):
         command(folder, TEXT, "--to", "fr", "--layer", "9")
     with pytest.raises(RegardError, match=r"^there is no head 4: they are 1 to 3$"):
         command(folder, TEXT, "--to", "fr", "--head", "4")
+
+
+def test_the_command_refuses_what_would_be_ignored(tmp_path):
+    untrained.reader("fill").save(tmp_path / "run")
+    refused = command(tmp_path / "run", "The [MASK] is wide.", "--to", "fr")
+    assert refused.exit_code == 2
+    assert (
+        "--to goes with a run that translates or a run that restores text, not with a run that fills in words: "
+        "leave it out." in " ".join(refused.stderr.split())
+    )

@@ -51,6 +51,8 @@ def train(
     deadline = Deadline(seconds_in(time)) if time else None
     if deadline and resume:
         raise ConfigError("--time and --resume do not go together: a run that is taken up has its number of steps")
+    if resume and overwrite:
+        raise ConfigError("--resume and --overwrite do not go together: the one goes on with what the other deletes")
     whole = isinstance(settings, Settings)
     if not isinstance(settings, Settings):
         settings = validate(Settings, like_its_parent(settings), "settings")
