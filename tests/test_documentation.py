@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import typer.main
 
+import regard
+from counting import pairs
 from process import call
 from regard.cli import app
 from regard.config import Settings
@@ -57,6 +60,20 @@ def test_the_python_of_the_readme_runs(counting, capsys):
         {},
     )
     assert capsys.readouterr().out.startswith("un deux\n(1, 2, ")
+
+
+def test_the_python_of_the_page_on_trust_gives_a_run_its_confidence(counting, tmp_path):
+    """With the numbers' run, as if it were imported, in the place of an imported one."""
+    run = shutil.copytree(counting, tmp_path / "run", ignore=shutil.ignore_patterns("confidence.json"))
+    (tmp_path / "valid.tsv").write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs(20, seed=2)))
+    page = (ROOT / "docs" / "trust.md").read_text()
+    code = next(each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "learn_trust" in each)
+    for written, meant in (("runs/en-roa", run), ("valid.tsv", tmp_path / "valid.tsv"), ("fra", "fr")):
+        code = code.replace(f'"{written}"', repr(str(meant)))
+    exec(compile(code, "trust.md", "exec"), {})
+    [translation] = regard.translate(regard.load(run), ["one two"], "fr", signals=True)
+    assert translation.candidates[0].signals
+    assert translation.candidates[0].signals.calibrated
 
 
 def test_the_readme_s_shell_examples_take_the_options_they_use():

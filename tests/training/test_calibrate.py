@@ -31,6 +31,13 @@ def test_a_trained_run_knows_its_heads_and_what_its_scores_are_worth(counting):
     assert again.quality == pytest.approx(calibration.quality, abs=1e-5)
 
 
+def test_a_run_learns_trust_from_pairs_alone(counting, tmp_path):
+    run = replace(regard.load(counting), folder=tmp_path)
+    learn_trust(run, directed(numbers.pairs(20, seed=2), run.settings.data))
+    assert all((tmp_path / name).exists() for name in (ALIGNMENT, CONFIDENCE))
+    assert calibration_of(run).sentences == choice_of(run).pairs == 40
+
+
 def test_where_there_is_nothing_to_learn_from_nothing_is_kept(counting, tmp_path):
     run = replace(regard.load(counting), folder=tmp_path)
     learn_trust(run, [], [])

@@ -23,8 +23,8 @@ SELDOM = 0.01  # of the validation pairs lie beyond what is called usual
 WIDER = 1.25  # times as far lies what is called wrong
 
 
-def learn_trust(run: Run, pairs: Sequence[Directed], translations: Sequence[Translation]) -> None:
-    """Choose the heads that align and calibrate confidence, by translated pairs; both are kept in the run's folder."""
+def learn_trust(run: Run, pairs: Sequence[Directed], translations: Sequence[Translation] = ()) -> None:
+    """Choose the heads that align and calibrate confidence, by two pairs or more; both are kept in the run's folder."""
     if run.folder is None or len(pairs) < 2:
         return
     lessons.save(choose(run, pairs), run.folder / ALIGNMENT)
