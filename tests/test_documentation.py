@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 import typer.main
@@ -16,6 +18,7 @@ from regard.cli import app
 from regard.config import Settings
 
 ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -45,9 +48,28 @@ def test_every_link_between_the_pages_leads_somewhere():
 def test_the_settings_that_the_pages_name_exist():
     settings = Settings()
     named = r"`(data|tokenizer|model|train|decode)\.([a-z_]+)(?:=[^`]*)?`"
-    for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+    for page in PAGES:
         for section, key in re.findall(named, page.read_text()):
             assert hasattr(getattr(settings, section), key), f"{page.name} names {section}.{key}, which is no setting"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_python_of_the_pages_uses_what_there_is(page):
+    """Every block compiles; what it imports of regard, and every regard.name, in text too, exists."""
+    text = page.read_text()
+    names = set(re.findall(r"`(regard(?:\.[a-z]\w*)+)", text))
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for node in ast.walk(ast.parse(code, page.name)):
+            match node:
+                case ast.Attribute(ast.Name("regard"), name):
+                    names.add(f"regard.{name}")
+                case ast.Import(aliases):
+                    names |= {alias.name for alias in aliases}
+                case ast.ImportFrom(module, aliases):
+                    names |= {f"{module}.{alias.name}" for alias in aliases}
+    for name in sorted(names):
+        if name.split(".")[0] == "regard":
+            resolve_name(name)  # or it raises
 
 
 def test_the_python_of_the_readme_runs(counting, capsys):

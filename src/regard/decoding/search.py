@@ -12,7 +12,7 @@ beam of this kind, K / groups wide (`decoding.diverse`), and with samples nothin
 
 **Any batch gives the same text.** Matrix products of other row counts differ in their last bits, and a choice between
 two near-equal candidates could fall otherwise in another batch. So each sentence reports its `margin`, the smallest
-difference that any of its choices hung on; `decoding.translate` decodes again, alone, those below a threshold.
+difference that any of its choices hung on; `torch_engine.decode_surely` decodes again, alone, those below a threshold.
 """
 
 from __future__ import annotations
