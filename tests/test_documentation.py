@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import shutil
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -98,13 +101,27 @@ def test_the_python_of_the_page_on_trust_gives_a_run_its_confidence(counting, tm
     assert translation.candidates[0].signals.calibrated
 
 
-def test_the_readme_s_shell_examples_take_the_options_they_use():
-    readme = (ROOT / "README.md").read_text()
-    for line in re.findall(r"^(?:echo .* \| )?regard (.+)$", readme, re.MULTILINE):
-        verb, *rest = line.split()
+def commands(code: str) -> Iterator[list[str]]:
+    """The words of every regard that shell code calls, without pipes and redirections."""
+    for line in code.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+        if "regard" in words:
+            yield list(takewhile(lambda word: not re.match("[|&;<>]", word), words[words.index("regard") + 1 :]))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_shell_of_the_pages_can_be_called(page):
+    """Every verb of a block takes its arguments; of those in the text, all is there that they name."""
+    text = page.read_text()
+    for code in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        for verb, *arguments in commands(code):
+            COMMANDS[verb].make_context(verb, arguments)  # or it raises
+    for verb, rest in re.findall(r"`(?:[A-Z_]+=\S+ )?regard ([a-z]+)([^`]*)`", text):
         known = {option for parameter in COMMANDS[verb].params for option in parameter.opts}
-        used = {word for word in rest if word.startswith("--")}
-        assert used <= known, f"the README calls regard {verb} with {used - known}"
+        named = set(re.findall(r"--[a-z][a-z-]*", rest))
+        assert named <= known, f"{page.name} calls regard {verb} with {named - known}"
 
 
 def test_help_and_version_can_be_called():
