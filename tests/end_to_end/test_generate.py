@@ -115,6 +115,9 @@ def test_options_that_do_not_go_together(rhymes):
     assert said("generate", rhymes, "--prompt", "a", "--n", "3", "--beam", "2") == (
         "regard: n=3 is more than beam=2 finds: widen the beam\n"
     )
+    assert said("generate", rhymes, "--prompt", "a", "--beam", "2", "--top-p", "0.9", "--set", "seed=3") == (
+        "regard: beam=2 searches and draws nothing: leave out top_p, seed, or the beam\n"
+    )
 
 
 def test_a_beam_is_a_beam_by_its_option_and_by_set(rhymes):

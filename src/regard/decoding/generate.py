@@ -19,6 +19,7 @@ from regard.run import TEXT, Run
 from regard.tokens.text import EOS
 
 TOKENS = 200  # written, where nobody says how many
+DRAWING = ("temperature", "top_k", "top_p", "min_p", "seed")  # settings of draws, which a beam has no use for
 UNFINISHED = "\ufffd"  # what a character looks like that not all bytes of are there yet
 
 
@@ -79,6 +80,8 @@ def settings_for(run: Run, tokens: int, n: int, beam: int | None, decode: dict[s
     for name, here in {"max_length": "tokens", "samples": "n"}.items():
         if name in decode:
             raise ConfigError(f"{name}={decode[name]} is what a translator is told: say {here}={decode[name]} here")
+    if beam is not None and (idle := [name for name in DRAWING if name in decode]):
+        raise ConfigError(f"beam={beam} searches and draws nothing: leave out {', '.join(idle)}, or the beam")
     how = {"samples": n} if beam is None else {"beam": beam, "samples": 0}
     given = {**run.settings.decode.model_dump(), "max_length": tokens, **how, **decode}
     config = validate(DecodeConfig, given, "decoding")
