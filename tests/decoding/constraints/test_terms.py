@@ -113,6 +113,11 @@ def test_the_user_s_patterns_come_first_and_a_group_alone_stays():
     ]
 
 
+def test_of_alternatives_the_group_that_took_part_stays_or_else_the_whole_match():
+    found = spans("7-ID ID <a> <b>", keep=patterns([r"(\d+)-ID|ID", "<(a)>|<(b)>"]))
+    assert [span.wanted for span in found] == [("7",), ("ID",), ("a",), ("b",)]
+
+
 @given(st.text(alphabet="ab <>/{}%s&;1.@:é犬\u0301", max_size=40))
 def test_spans_never_overlap_and_words_are_all_that_is_no_space(text):
     ends = [0, *(at for span in spans(text, Glossary({"a": ("b",)})) for at in (span.start, span.end))]

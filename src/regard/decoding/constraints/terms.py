@@ -133,6 +133,11 @@ def patterns(expressions: Sequence[str]) -> list[re.Pattern[str]]:
     return compiled
 
 
+def staying(match: re.Match[str]) -> str:
+    """What stays of a match: the first group that took part in it, or else all of it."""
+    return next((group for group in match.groups() if group is not None), match[0])
+
+
 def spans(text: str, glossary: Glossary | None = None, keep: Sequence[re.Pattern[str]] = ()) -> list[Span]:
     """What a text demands, from left to right; each kind is looked for in what those before it have left."""
     found: list[Span] = []
@@ -146,7 +151,7 @@ def spans(text: str, glossary: Glossary | None = None, keep: Sequence[re.Pattern
         return [match for match in matches if match.end() > match.start()]
 
     for pattern in keep:
-        found += [Span(*match.span(), "literal", (match[match.re.groups and 1],)) for match in look(pattern)]
+        found += [Span(*match.span(), "literal", (staying(match),)) for match in look(pattern)]
     found += paired(look(TAG))
     for pattern in LITERALS:
         found += [Span(*match.span(), "literal", (match[0],)) for match in look(pattern)]
