@@ -77,7 +77,21 @@ def test_a_memory_gets_what_it_lacks(through):
 
 
 def test_the_source_language_can_be_asked_for(through):
-    assert through("a.tmx", MEMORY, target="de", source="fr").seen == ["Bonjour", "Otro"]
+    result = through("a.tmx", MEMORY, target="de", source="fr")
+    assert result.seen == ["Bonjour"]
+    assert (result.report.kept, result.report.foreign) == (2, 2)
+    assert str(result.report).endswith("2 left as they were, having no text in the source language")
+
+
+def test_what_is_in_other_languages_alone_is_left_as_it_is(through):
+    variants = "".join(
+        f'<tuv xml:lang="{name}"><seg>{text}</seg></tuv>' for name, text in [("ja", "犬"), ("fr", "Oui")]
+    )
+    memory = f'<tmx><body><tu srclang="fr">{variants}</tu></body></tmx>'
+    result = through("o.tmx", memory, loud, target="de", source="en")
+    assert (result.text, result.report.foreign) == (memory, 1)
+    assert through("o.tmx", memory, target="de").seen == ["Oui"]
+    assert through("o.tmx", memory.replace("fr", "*all*", 1), target="de").seen == ["犬"]
 
 
 def test_a_memory_needs_a_language(through):

@@ -19,7 +19,7 @@ from typing import NamedTuple, TextIO
 
 from regard.documents.files import BOM, encoding_of, opened, written_whole
 from regard.documents.options import Options
-from regard.documents.parts import Handed, Kept, Part, Report
+from regard.documents.parts import Foreign, Handed, Kept, Part, Report
 from regard.errors import DataError
 
 __all__ = ["KINDS", "Options", "Report", "translate_document"]
@@ -93,6 +93,7 @@ def put_together(parts: Iterator[Part], translate: Translate, target: TextIO, re
 
     def write(part: str) -> None:
         report.kept += isinstance(part, Kept)
+        report.foreign += isinstance(part, Foreign)
         target.write(part)
 
     def awaited() -> Handed:

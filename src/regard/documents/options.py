@@ -12,7 +12,7 @@ LANGUAGE = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*")
 
 @dataclass(frozen=True)
 class Options:
-    source: str | None = None  # language of the document, as TMX asks; else as the file says
+    source: str | None = None  # language of the document; where it is not known, TMX's is as the file says
     target: str | None = None  # language to translate into, for the files that name it
     fuzzy: bool = False  # PO: fill the entries marked fuzzy anew, too
     reviewed: bool = False  # PO, XLIFF: do not mark what is filled as still to be looked at

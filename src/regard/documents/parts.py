@@ -15,12 +15,14 @@ class Report:
 
     segments: int = 0  # handed over, and as many came back
     kept: int = 0  # entries left as they were, having a translation already
+    foreign: int = 0  # entries left as they were, having no text in the source language
     mended: int = 0  # segments whose marks did not come back as they went
     examples: list[str] = field(default_factory=list)  # the first few of these, as they went
 
     def __str__(self) -> str:
         told = [f"{self.segments:,} segments translated"]
         told += [f"{self.kept:,} left as they were, having a translation"] * bool(self.kept)
+        told += [f"{self.foreign:,} left as they were, having no text in the source language"] * bool(self.foreign)
         told += [f"{self.mended:,} whose marks had to be mended:"] * bool(self.mended)
         return "\n".join([", ".join(told), *(f"    {each}" for each in self.examples)])
 
@@ -46,6 +48,10 @@ class Handed(Protocol):
 
 class Kept(str):
     """An entry that is left as it stands, having a translation already."""
+
+
+class Foreign(str):
+    """An entry that is left as it stands, having no text in the source language."""
 
 
 Part = str | Handed  # a document is a sequence of these; a str is written as it stands
