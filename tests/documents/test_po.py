@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import textwrap
 
 import polib
 import pytest
@@ -112,6 +113,15 @@ def test_a_flag_that_stands_alone_goes_with_its_line(through):
     text = 'msgid ""\nmsgstr ""\n\n#, fuzzy\nmsgid "New"\nmsgstr "Alt"\n'
     assert "#," not in through("f.po", text, loud, fuzzy=True, reviewed=True).text
     assert through("f.po", text, loud, fuzzy=True).text == text.replace("Alt", "NEW")
+
+
+@pytest.mark.parametrize("indent", ["  ", "\t"])
+def test_indented_lines_are_filled_and_stay_indented(through, indent):
+    before, after = (textwrap.indent(text, indent) for text in (CATALOGUE, through("a.po", CATALOGUE, loud).text))
+    assert through("i.po", before, loud).text == after
+    assert through("i.po", f'#, c-format\n{indent}msgid "New"\n{indent}msgstr ""\n', loud).text == (
+        f'#, fuzzy, c-format\n{indent}msgid "New"\n{indent}msgstr "NEW"\n'
+    )
 
 
 def test_a_file_without_a_header_is_filled_too(through):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 WRAPPED = 78  # columns, as polib and gettext have it; a file with a longer line is not wrapped at all
 NPLURALS = re.compile(r"nplurals\s*=\s*(\d+)")
-MSGSTR = re.compile(r"msgstr(?:\[(\d+)\])?\s")
-MESSAGE = re.compile(r"#\||msgctxt|msgid")
+MSGSTR = re.compile(r"\s*msgstr(?:\[(\d+)\]|\s)")
+MESSAGE = re.compile(r"\s*(?:#\||msgctxt|msgid)")
 
 
 def parts(stream: TextIO, options: Options) -> Iterator[Part]:
@@ -37,7 +37,7 @@ def parts(stream: TextIO, options: Options) -> Iterator[Part]:
         place = re.search(r"line (\d+)", str(error))
         raise DataError(f"{stream.name}{f', line {place[1]}' if place else ''}: this is no PO file's syntax") from None
     plural = NPLURALS.search(catalogue.metadata.get("Plural-Forms", ""))
-    wrapped = all(len(line.rstrip()) <= WRAPPED + 2 for line in lines if '"' in line)
+    wrapped = all(len(line.strip()) <= WRAPPED + 2 for line in lines if '"' in line)
     form = Form(int(plural[1]) if plural else None, WRAPPED if wrapped else 0)
     begins = [*(max(0, entry.linenum - 1) for entry in catalogue), len(lines)]
     yield "".join(lines[: begins[0]])
@@ -58,11 +58,11 @@ class Form(NamedTuple):
         plurals = self.plurals or max(2, len(entry.msgstr_plural))
         return {number: entry.msgid_plural if number or plurals == 1 else entry.msgid for number in range(plurals)}
 
-    def written(self, text: str, number: int | None, newline: str) -> str:
+    def written(self, text: str, number: int | None, indent: str, newline: str) -> str:
         """The lines of a msgstr."""
         made = {"msgstr": text} if number is None else {"msgstr_plural": {number: text}}
         lines = needed("polib", "files").POEntry(msgid="", **made).__unicode__(wrapwidth=self.width)
-        return lines.removeprefix('msgid ""\n').replace("\n", newline)
+        return "".join(f"{indent}{line}{newline}" for line in lines.removeprefix('msgid ""\n').split("\n")[:-1])
 
 
 def filled(entry: POEntry, lines: Sequence[str], form: Form, options: Options) -> Iterator[Part]:
@@ -76,10 +76,11 @@ def filled(entry: POEntry, lines: Sequence[str], form: Form, options: Options) -
         yield "".join(lines) if entry.obsolete else Kept("".join(lines))
         return
     newline = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    indent = indentation(next(iter(written.values()), ""))
     yield flagged(head, not options.reviewed, newline)
     for number in sources:
         if number in wanted:
-            finish = partial(form.written, number=number, newline=newline)
+            finish = partial(form.written, number=number, indent=indent, newline=newline)
             yield whole(segments([sources[number]]), finish)
         else:
             yield written[number]
@@ -97,7 +98,7 @@ def taken_apart(lines: Sequence[str]) -> tuple[list[str], dict[int | None, str],
             written[number] = line
         elif not written:
             head.append(line)
-        elif not tail and line.startswith('"'):
+        elif not tail and line.lstrip().startswith('"'):
             written[number] += line
         else:
             tail += line
@@ -108,11 +109,17 @@ def flagged(head: Sequence[str], fuzzy: bool, newline: str) -> str:
     """The lines before the msgstr, with or without the flag "fuzzy"."""
     lines = list(head)
     for index, line in enumerate(lines):
-        flags = [flag.strip() for flag in line[2:].split(",")]
-        if line.startswith("#,") and ("fuzzy" in flags) != fuzzy:
+        if not line.lstrip().startswith("#,"):
+            continue
+        flags = [flag.strip() for flag in line.lstrip()[2:].split(",")]
+        if ("fuzzy" in flags) != fuzzy:
             flags = ["fuzzy", *flags] if fuzzy else [flag for flag in flags if flag != "fuzzy"]
-            lines[index] = f"#, {', '.join(flags)}{newline}" if flags else ""
-        if line.startswith("#,"):
-            return "".join(lines)
+            lines[index] = f"{indentation(line)}#, {', '.join(flags)}{newline}" if flags else ""
+        return "".join(lines)
     place = next(index for index, line in enumerate(lines) if MESSAGE.match(line))
-    return "".join([*lines[:place], *([f"#, fuzzy{newline}"] if fuzzy else []), *lines[place:]])
+    flag = [f"{indentation(lines[place])}#, fuzzy{newline}"] if fuzzy else []
+    return "".join([*lines[:place], *flag, *lines[place:]])
+
+
+def indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
