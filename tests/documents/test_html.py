@@ -69,6 +69,32 @@ def test_all_else_stays(through):
 
 
 @pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        ("<ul><li translate=no>Acme<li>Read this.</ul><p>And this.", ["Read this.", "And this."]),
+        ("<ul><li>Read this.<li class=notranslate>Acme</ul><p>And this.", ["Read this.", "And this."]),
+        ("<ul><li translate=no>A<ul><li>B</ul>C<li>Read this.</ul>And this.", ["Read this.", "And this."]),
+        ("<div><p translate=no>Acme <b>Corp</b><p>Read this.</div>And this.", ["Read this.", "And this."]),
+        ("<div><p translate=no>Acme</div>Read this.", ["Read this."]),
+        ("<p translate=no>Acme<h2>Read this.</h2>", ["Read this."]),
+        ("<ul><li><p translate=no>Acme<li>Read this.</ul>", ["Read this."]),
+        ("<dl><dt translate=no>Acme<dd>Read this.<dd translate=no>Corp</dl>And this.", ["Read this.", "And this."]),
+        (
+            "<table><tr><td translate=no>A<table><tr><td>B</table>C<td>Read this.<tr translate=no><th>D<td>E"
+            "<tr><th translate=no>F</table>And this.",
+            ["Read this.", "And this."],
+        ),
+        ("<table><thead translate=no><tr><td>A<td>B<tbody><tr><td>Read this.</table>", ["Read this."]),
+        ("<select><option translate=no>Acme<option>Read this.</select>", ["Read this."]),
+        ("<ul><li translate=no>Acme</b></p> Corp</ul>Read this.", ["Read this."]),
+        ("<p>See <svg><svg/>A</svg> here.<p>Read this.", ["See {x1} here.", "Read this."]),
+    ],
+)
+def test_what_is_kept_ends_where_its_end_tag_was_left_out(through, page, seen):
+    assert through("o.html", page).seen == seen
+
+
+@pytest.mark.parametrize(
     ("tag", "expected"),
     [
         ("<html>", '<html lang="de">'),
@@ -122,9 +148,10 @@ TEXTS = [
     "'",
 ]
 TAGS = ["<b>", "</b>", '<a href="x&y">', "</a>", "<br>", "<br/>", "<p>", "</p>", "<div title='Hi'>", "<img alt=Cat>"]
+OMITTED = ["<ul>", "</ul>", "<li>", "<li translate=no>", "</li>", "<p class=notranslate>", "<td translate=no>", "<tr>"]
 KEPT = ["<pre>", "</pre>", "<script>", "</script>", "<span translate=no>", "</span>", "<code>", "</code>", "<svg/>"]
 ODD = ["</", "<!", "<!-- c -->", "<!-->", "<![CDATA[x]]>", "<?php x ?>", "<td", "<i></i>", "<1>", "<b1>", "</b1>", "&#"]
-PIECES = st.sampled_from(TEXTS + TAGS + KEPT + ODD)
+PIECES = st.sampled_from(TEXTS + TAGS + OMITTED + KEPT + ODD)
 
 
 @given(st.lists(PIECES).map("".join))
