@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -179,11 +179,29 @@ def test_pages_of_this_project_stay_as_they_are_around_their_prose(through, page
         ("# May", "1. Mai", "# 1. Mai"),
         ("May *is*.", "a * b _c_ [d](e) `f` <b> <b1>ist</b1>", "a \\* b \\_c\\_ \\[d\\](e) \\`f\\` \\<b> *ist*"),
         ("| a | b |\n|---|---|\n", "x | y", "| x \\| y | x \\| y |\n|---|---|\n"),
+        ("Use 2 * 3 here.", "Nimm *2* hier.", "Nimm \\*2\\* hier."),
+        ("Use 2 * 3 here.", "* 3 * 2 hier", "\\* 3 * 2 hier"),
+        ("Use 2 * 3 \\* 4 here.", "Nimm 2 * 3 * 4 hier.", "Nimm 2 \\* 3 \\* 4 hier."),
+        ("Use a_b here.", "Nimm a_b oder _c_.", "Nimm a_b oder \\_c\\_."),
+        ("See [a] here.", "Sieh [a] und [a](b).", "Sieh [a] und \\[a\\](b)."),
+        ("- See [x] and [[a b]].", "[x] und [[a b]] und [c].", "- \\[x\\] und [[a b]] und \\[c\\]."),
+        ("About ~5 km.", "Etwa ~5 km, ~~so~~.", "Etwa ~5 km, \\~\\~so\\~\\~."),
         ("two lines and\nmore words here", "zwei Zeilen\n- und mehr", "zwei Zeilen\n\\- und mehr"),
     ],
 )
 def test_nothing_in_a_translation_can_be_markup(through, source, translation, written):
     assert through("x.md", source, lambda _: translation).text == written
+
+
+SIGN = st.sampled_from(["*", "**", "_", "~~", "~", "[", "]", "[a]", "(u)", ":", "wort", " ", " "])
+SIGNS = st.lists(SIGN, max_size=9).map("".join)
+
+
+@given(SIGNS, SIGNS)
+def test_signs_that_are_text_stay_text_wherever_a_translation_puts_them(through, source, translation):
+    assume(shape(f"Word {source} here.") == ["<p>", "</p>"])
+    result = through("signs.md", f"Word {source} here.", lambda _: f"Wort {translation} hier.")
+    assert shape(result.text) == ["<p>", "</p>"]
 
 
 def test_links_code_and_pictures_outlive_a_translation_that_loses_them(through):

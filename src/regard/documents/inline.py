@@ -14,7 +14,7 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, cycle
 from typing import NamedTuple
 
 from regard.documents.atoms import Atom, Mark, Spelled, cut, fused, peeled, raw, raws, said, shielded, stand_in, tokens
@@ -27,6 +27,7 @@ OUTWARD = re.compile(r"\s+((?:</b\d+>)+)\s*")
 UNWRITABLE = re.compile("[\0-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")  # in XML; no text needs them
 BREAKS = re.compile("[\n\v\f\r\x85\u2028\u2029]+")
 SPACES = re.compile("  +")
+NOWHERE = re.compile("(?!)")
 WIDE = "\u2e80"  # from here on, scripts that put no space between sentences
 
 
@@ -40,6 +41,7 @@ class Script:
 
     escapes: Mapping[str, str] = field(default_factory=dict)
     at_start: Callable[[str], str] = unchanged
+    bare: re.Pattern[str] = NOWHERE  # what is text there without an escape, and has none if the sentence had it so
 
 
 PLAIN = Script()
@@ -108,12 +110,18 @@ class Segment:
         return "".join([*front, *pieces, *end])
 
     def spelled(self, texts: Sequence[str]) -> Iterator[str]:
-        """Text as the document writes it: characters as this sentence had them, else as the script has them."""
-        own = {atom.said: atom.raw for atom in self.atoms if isinstance(atom, Spelled) and len(atom.said.strip()) == 1}
+        """Text as the document writes it: characters as this sentence spelled them, else as the script has them."""
+        single = [atom for atom in self.atoms if isinstance(atom, Spelled) and len(atom.said.strip()) == 1]
+        own = {atom.said: atom.raw for atom in single if atom.raw != atom.said}
         table = str.maketrans({**self.script.escapes, **own})
+        had = "".join(said(atom) if raw(atom) == (said(atom),) else "\0" for atom in self.atoms)
         breaks = (stood for _, stood in self.breaks)
         for index, text in enumerate(texts):
-            first, *lines = text.translate(table).split("\n")
+            text = "".join(
+                piece if bare and piece in had and own.keys().isdisjoint(piece) else piece.translate(table)
+                for piece, bare in zip(self.script.bare.split(text), cycle([False, True]), strict=False)
+            )
+            first, *lines = text.split("\n")
             first = self.script.at_start(first) if self.at_start and index == 0 else first
             yield "".join([first, *(next(breaks) + self.script.at_start(line) for line in lines)])
 

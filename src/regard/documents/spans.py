@@ -20,7 +20,14 @@ from regard.documents.html import EMPHASIS, VOID
 from regard.documents.inline import Script, segments
 from regard.documents.parts import source
 
-ESCAPES = {character: f"\\{character}" for character in "\\`*_[]<"}
+ESCAPES = {character: f"\\{character}" for character in "\\`*_~[]<"}
+BARE = re.compile(
+    r"""(
+      (?<=[^\W_]) _ (?=[^\W_])  # within a word
+    | (?<=\S[ ]) (?: \* (?=[ ]) | ~ (?=[^\W_]) | \[\[? [^][\\`*_~<]* \]\]? (?=[^][(:]) )  # none opens a line
+    )""",
+    re.VERBOSE,
+)
 AT_START = re.compile(r"(\d{1,9})(?=[.)](?:\s|\Z))|(?=[-+#>=~:|])")  # a list, a heading, a quotation …
 WHITE, PUNCTUATION = "Z", "PS"  # classes of characters
 DEEPEST = 200  # delimiters that wait for their other half
@@ -54,9 +61,9 @@ def at_start(text: str) -> str:
     return AT_START.sub(lambda found: f"{found[0]}\\", text, count=1) if AT_START.match(text) else text
 
 
-LINE = Script(ESCAPES)
-PARAGRAPH = Script(ESCAPES, at_start)
-CELL = Script({**ESCAPES, "|": "\\|"})
+LINE = Script(ESCAPES, bare=BARE)
+PARAGRAPH = Script(ESCAPES, at_start, BARE)
+CELL = Script({**ESCAPES, "|": "\\|"}, bare=BARE)
 
 
 @dataclass(eq=False)
