@@ -393,6 +393,8 @@ def translate(
                 before += [f"{signals.confidence:.2f}"] * confidence
                 after += [pharaoh(signals.links)] * alignment
             typer.echo("\t".join([*before, translation.source if translation.withheld else each.text, *after]))
+        for _ in range(len(translation.candidates), n_best):
+            typer.echo("\t" * (scores + confidence + alignment))
 
 
 @app.command()

@@ -66,6 +66,12 @@ def test_an_untrained_model_too_gives_one_text_for_one_sentence(run, beam):
         assert [each.score for each in together] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
+@pytest.mark.parametrize("asked", [{"signals": True}, {"min_confidence": 0.5}])
+def test_a_blank_line_has_signals_where_they_are_asked_for(run, asked):
+    _, *blank = (each.candidates[0].signals for each in regard.translate(run, ["one", " ", ""], to="fr", **asked))
+    assert [(each.confidence, each.flags, each.links) for each in blank if each] == [(1.0, (), [])] * 2
+
+
 def test_settings_of_the_call_win_over_the_run_s(run):
     assert decode_settings(run, 2, {"beam": 3, "length_penalty": 0.5}).model_dump() == {
         **run.settings.decode.model_dump(),

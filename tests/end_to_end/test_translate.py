@@ -40,7 +40,16 @@ def test_scores_confidence_and_alignment_stand_beside_the_text(run: Path):
     assert (last[2], last[3]) == ("six", "0-0")
     assert float(first[0]) < 0
     assert 0 < float(first[1]) <= 1
-    assert blank == ["0.0000", ""]
+    assert blank == ["0.0000", "1.00", "", ""]
+
+
+def test_every_line_gives_as_many_as_were_asked_for(run: Path):
+    """A blank line and one of placeholders alone have one translation each; empty ones make up for the others."""
+    asked = ["--n-best", "3", "--keep", "--scores", "--alignment"]
+    done = call("translate", run, "--to", "fr", *asked, stdin="two five\n\n{n}\nsix\n")
+    texts = [line.split("\t")[1] for line in done.stdout.splitlines() if line.count("\t") == 2]
+    assert texts[::3] == ["deux cinq", "", "{n}", "six"]
+    assert [bool(text) for text in texts] == [True] * 3 + [False] * 3 + [True, False, False] + [True] * 3
 
 
 def test_a_line_less_sure_than_asked_is_left_as_it_is_and_this_is_said(run: Path):

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from regard.config import DecodeConfig, validate
+from regard.decoding.confidence import calibration_of
 from regard.decoding.constraints.keep import Keeper
 from regard.decoding.constraints.terms import Glossary
 from regard.decoding.engine import Choice, Engine
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.risk import least_risk as by_risk
 from regard.decoding.torch_engine import BATCH, TorchEngine
-from regard.decoding.trust import Signals, Written, withheld
+from regard.decoding.trust import Signals, Written, nothing, withheld
 from regard.decoding.trust import signals as signals_of
 from regard.decoding.windows import AsTheyCome, in_windows
 from regard.errors import ConfigError
@@ -130,9 +131,11 @@ def translate_together(
     engine = choice(len(full)) if choice else TorchEngine(run)
     given = [lines[index] for index in full]
     found = [best[: wanted.n_best] for best in candidates(run, given, config, wanted, engine)]
+    blank = Candidate("", 0.0, ())
     if wanted.signals or wanted.min_confidence is not None:
         found = with_signals(run, given, found, wanted.min_confidence)
-    translated = [Translation(text, (Candidate("", 0.0, ()),)) for text, _ in lines]
+        blank = replace(blank, signals=nothing(calibration_of(run)))
+    translated = [Translation(text, (blank,)) for text, _ in lines]
     for index, best in zip(full, found, strict=True):
         least, known = wanted.min_confidence, best[0].signals
         unsure = known is not None and least is not None and withheld(known, least)

@@ -86,9 +86,14 @@ def withheld(signals: Signals, least: float) -> bool:
     return signals.confidence < least
 
 
+def nothing(calibration: Calibration) -> Signals:
+    """What is known of nothing in, nothing out."""
+    return Signals((), 1.0, bool(calibration.sentences), (), [])
+
+
 def judge(run: Run, calibration: Calibration, written: Written, reading: Reading) -> Signals:
-    if not written.source.strip():  # nothing in, nothing out
-        return Signals((), 1.0, bool(calibration.sentences), (), [])
+    if not written.source.strip():
+        return nothing(calibration)
     costs = reading.log_probabilities if written.finished else reading.log_probabilities[:-1]
     flags = flags_of(run, calibration, written, reading)
     confidence = calibration.confidence(score(costs))
