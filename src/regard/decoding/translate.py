@@ -101,7 +101,7 @@ def translate(
     config = decode_settings(run, n_best, decode)
     run.tag(to)  # a language that the run does not have is refused before the first line is read
     terms = Glossary.read(Path(glossary)) if glossary else None
-    keeper = Keeper(run, terms, keep_also) if keep or keep_also or terms else None
+    keeper = Keeper(run, terms, keep_also, batch) if keep or keep_also or terms else None
     wanted = Wanted(n_best, least_risk, signals, min_confidence, keeper)
     choice = Choice(run, config, engine, precision, batch)
     windows = lines if isinstance(lines, AsTheyCome) else in_windows(lines)

@@ -197,6 +197,13 @@ def test_a_sentence_that_hung_by_a_hair_is_searched_again_alone(run, monkeypatch
     assert counted == [2, 1]
 
 
+def test_no_more_lines_are_searched_together_than_were_asked_for(run, monkeypatch):
+    sizes, real = [], Keeper.search_batch
+    monkeypatch.setattr(Keeper, "search_batch", lambda self, *given: sizes.append(len(given[0])) or real(self, *given))
+    list(regard.translate(run, ["one {a}", "two {a}", "six {b}", "{a} five", "{c} one"], to="fr", keep=True, batch=2))
+    assert max(sizes) == 2
+
+
 def test_several_translations_of_one_text_each_keep_what_was_demanded(run):
     [kept] = Keeper(run).translate([("<b>one</b> {a} two", "fr")], CONFIG, n_best=3)
     assert len(kept) == 3

@@ -66,8 +66,8 @@ class Word:
 class Keeper:
     """Translates texts with what they demand: terms of a glossary, tags, placeholders, and what the user would keep."""
 
-    def __init__(self, run: Run, glossary: Glossary | None = None, keep: Sequence[str] = ()):
-        self.run, self.glossary, self.keep = run, glossary or Glossary(), patterns(keep)
+    def __init__(self, run: Run, glossary: Glossary | None = None, keep: Sequence[str] = (), batch: int = BATCH):
+        self.run, self.glossary, self.keep, self.batch = run, glossary or Glossary(), patterns(keep), batch
         self.opens = opening(run.target_tokenizer)
         self.stand_ins: dict[str | None, dict[int, str]] = {}  # by the language translated into
 
@@ -88,7 +88,7 @@ class Keeper:
         bound = [index for index in full if orders[index].standing]
         usual = [index for index in full if not orders[index].standing]
         found = self.search({index: (orders[index], sources[index]) for index in bound}, config)
-        free = (engine or TorchEngine(self.run)).search([sources[index] for index in usual], config, n_best)
+        free = (engine or TorchEngine(self.run, self.batch)).search([sources[index] for index in usual], config, n_best)
         found |= zip(usual, free, strict=True)
         return [
             [self.written(order, each, config, lines[index][1]) for each in found[index].hypotheses[:n_best]]
@@ -110,8 +110,8 @@ class Keeper:
             raise ConfigError("placeholders and the like are searched for with one beam: set groups=1 and samples=0")
         found: dict[int, Found] = {}
         likes = sorted(ordered, key=lambda index: (len(ordered[index][0].standing), len(ordered[index][1])))
-        for start in range(0, len(likes), BATCH):
-            chunk = likes[start : start + BATCH]
+        for start in range(0, len(likes), self.batch):
+            chunk = likes[start : start + self.batch]
             found |= zip(chunk, self.search_batch([ordered[index] for index in chunk], config), strict=True)
             for index in chunk if len(chunk) > 1 else []:
                 if found[index].margin < MARGIN:
