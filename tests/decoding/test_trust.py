@@ -121,6 +121,19 @@ def test_a_confidence_close_to_the_least_is_found_alone(run, monkeypatch):
     assert signals(run, known, least=close)[2].confidence == pytest.approx(close, abs=1e-6)
 
 
+def test_what_was_cut_off_is_close_by_what_it_cost_without_an_end(run, monkeypatch):
+    alone = replace(run, folder=None)  # uncalibrated, where the confidence is the score
+    known = [written(run, *pair, to="fr") for pair in numbers.pairs(5, seed=6)]
+    known[2] = known[2]._replace(ids=known[2].ids[:-1], finished=False)
+    close = trust.score(np.array(signals(alone, known)[2].log_probabilities))
+    sizes, real = [], reading.read_batch
+    monkeypatch.setattr(reading, "read_batch", lambda *given: sizes.append(len(given[1])) or real(*given))
+    signals(alone, known)
+    assert sizes.count(1) == 0
+    signals(alone, known, least=close)
+    assert sizes.count(1) == 1
+
+
 # -------------------------------------------------------------------------------------------------- what it is worth
 
 

@@ -31,7 +31,8 @@ def align(run: Run, sources: Sequence[str], targets: Sequence[str], to: str | No
         raise DataError(f"{len(sources)} sources cannot be aligned with {len(targets)} targets: give as many of each")
     reads, writes = [run.encode_source(source, to) for source in sources], map(run.encode_target, targets)
     examples = [Example(source, [*lead_of(source), *target]) for source, target in zip(reads, writes, strict=True)]
-    return [links_in(reading) for reading in read(run, examples, choice_of(run).heads, hangs)]
+    readings = read(run, examples, choice_of(run).heads, lambda _, reading: hangs(reading))
+    return [links_in(reading) for reading in readings]
 
 
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:

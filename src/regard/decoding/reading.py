@@ -57,13 +57,13 @@ def read(
     run: Run,
     examples: Sequence[Example],
     heads: Sequence[Head] = (),
-    unsure: Callable[[Reading], bool] = lambda reading: False,
+    unsure: Callable[[int, Reading], bool] = lambda index, reading: False,
 ) -> list[Reading]:
     """Read pairs in batches; those whose reading is unsure, as another batch might turn it, again and alone."""
     readings: dict[int, Reading] = {}
     for group in grouped(examples, BUDGET, range(len(examples))):
         for index, reading in zip(group, read_batch(run, [examples[index] for index in group], heads), strict=True):
-            alone = len(group) > 1 and unsure(reading)
+            alone = len(group) > 1 and unsure(index, reading)
             readings[index] = read_batch(run, [examples[index]], heads)[0] if alone else reading
     return [readings[index] for index in range(len(examples))]
 

@@ -73,8 +73,9 @@ def signals(run: Run, written: Sequence[Written], least: float | None = None) ->
     calibration = calibration_of(run)
     examples = [Example(run.encode_source(each.source, each.to), [*each.ids, EOS]) for each in written]
 
-    def unsure(reading: Reading) -> bool:
-        close = least is not None and abs(calibration.confidence(score(reading.log_probabilities)) - least) < MARGIN
+    def unsure(index: int, reading: Reading) -> bool:
+        confidence = calibration.confidence(score(costs_of(written[index], reading)))
+        close = least is not None and abs(confidence - least) < MARGIN
         return close or hangs(reading) or abs(least_seen(run, reading) - calibration.unseen) < MARGIN
 
     readings = read(run, examples, choice_of(run).heads, unsure)
@@ -94,13 +95,18 @@ def nothing(calibration: Calibration) -> Signals:
 def judge(run: Run, calibration: Calibration, written: Written, reading: Reading) -> Signals:
     if not written.source.strip():
         return nothing(calibration)
-    costs = reading.log_probabilities if written.finished else reading.log_probabilities[:-1]
+    costs = costs_of(written, reading)
     flags = flags_of(run, calibration, written, reading)
     confidence = calibration.confidence(score(costs))
     if GRAVE.intersection(flags):
         confidence = min(confidence, calibration.least)
     calibrated = bool(calibration.sentences)
     return Signals(tuple(costs.tolist()), confidence, calibrated, flags, links_in(reading))
+
+
+def costs_of(written: Written, reading: Reading) -> np.ndarray:
+    """The log-probability of each token chosen, and of EOS where it came to its end."""
+    return reading.log_probabilities if written.finished else reading.log_probabilities[:-1]
 
 
 def score(log_probabilities: np.ndarray) -> float:
