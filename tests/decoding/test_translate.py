@@ -11,7 +11,7 @@ import regard
 from counting import pairs
 from regard.decoding import torch_engine as module
 from regard.decoding.translate import decode_settings, translate_together
-from regard.decoding.windows import AsTheyCome
+from regard.decoding.windows import AsTheyCome, in_windows
 from regard.errors import ConfigError, RunError
 
 
@@ -89,6 +89,10 @@ def test_a_language_is_refused_before_the_first_line_is_read(run):
 
     with pytest.raises(RunError):
         regard.translate(run, lines(), to="de")
+
+
+def test_lists_hold_as_many_as_were_asked_for():
+    assert list(in_windows(range(5), most=2)) == [[0, 1], [2, 3], [4]]
 
 
 def test_waiting_lines_come_together_and_a_lone_one_at_once():

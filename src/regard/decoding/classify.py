@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from regard.data.batch import grouped
 from regard.decoding.intake import Intake, intake, names_of
-from regard.decoding.windows import AsTheyCome
+from regard.decoding.windows import AsTheyCome, in_windows
 from regard.errors import ConfigError
 from regard.run import Run
 
@@ -40,7 +39,7 @@ def classify(run: Run, given: Iterable[str | Path | np.ndarray] | AsTheyCome, *,
     run.require("classify")
     if top < 1:
         raise ConfigError(f"top={top} should be at least 1")
-    return answers(run, given if isinstance(given, AsTheyCome) else in_windows(given), top)
+    return answers(run, given if isinstance(given, AsTheyCome) else in_windows(given, WINDOW), top)
 
 
 def inputs(run: Run, files: Sequence[str]) -> Iterable[Any] | AsTheyCome:
@@ -56,11 +55,6 @@ def answers(run: Run, windows: Iterable[list[Any]], top: int) -> Iterator[Classi
         for name, row in zip(shown, logits_of(run, takes, examples).softmax(-1), strict=True):
             probabilities, places = row.topk(min(top, len(names)))
             yield Classified(name, tuple(names[place] for place in places.tolist()), tuple(probabilities.tolist()))
-
-
-def in_windows(given: Iterable[Any]) -> Iterator[list[Any]]:
-    waiting = iter(given)
-    return iter(lambda: list(islice(waiting, WINDOW)), [])
 
 
 @torch.inference_mode()

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from queue import Empty, Queue
 from threading import Thread
+from typing import TypeVar
 
+T = TypeVar("T")
 WINDOW = 1024  # lines that are sorted by length and decoded as a whole
 PATIENCE = 0.02  # seconds to wait for one more
 
 
-def in_windows(lines: Iterable[str]) -> Iterator[list[str]]:
-    waiting = iter(lines)
-    return iter(lambda: list(islice(waiting, WINDOW)), [])
+def in_windows(given: Iterable[T], most: int = WINDOW) -> Iterator[list[T]]:
+    waiting = iter(given)
+    return iter(lambda: list(islice(waiting, most)), [])
 
 
 class AsTheyCome:
