@@ -335,7 +335,6 @@ def vectors(answer: Answer, side: Side) -> Vectors:
 
 
 @torch.no_grad()
-@torch.no_grad()
 def head(answer: Answer, kind: Kind, layer: int, head: int) -> HeadSteps:
     """softmax(Q Kᵀ / √d) V of one head, step by step                       Vaswani et al. 2017, equation 1
 
