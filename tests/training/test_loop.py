@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 import regard
 from counting import pairs as counting_pairs
 from counting import settings as counting_settings
+from regard.config import Settings, validate
 from regard.data.batch import grouped
 from regard.errors import RegardError
 from regard.precision import TRIAL, tried
@@ -180,6 +181,21 @@ def test_a_run_is_not_written_over_and_not_resumed_as_another(tmp_path):
         f"{tmp_path / 'run'} was trained with train.warmup=1 and cannot be resumed with 2: "
         "leave it as it was, or train anew into another --out"
     )
+
+
+def test_a_longer_training_is_taken_up_with_the_warmup_it_began_with(tmp_path):
+    """Without a warmup it is a tenth of the steps at most: what follows from these is nothing that was asked for."""
+    learning = {key: value for key, value in SHORT.items() if key != "warmup"} | {"precision": "float32"}
+
+    def warmup(resume=False, **train) -> int:
+        given = counting_settings().model_dump(exclude={"train"}) | {"train": learning | train}
+        settings, pairs = validate(Settings, given, "test"), counting_pairs(90, 1)
+        return train_pairs_into(tmp_path, settings, pairs, pairs[:10], on="cpu", resume=resume).settings.train.warmup
+
+    assert warmup(steps=10) == 1
+    assert warmup(steps=30, resume=True) == 1
+    with pytest.raises(RegardError, match=r"was trained with train\.warmup=1 and cannot be resumed with 3: "):
+        warmup(steps=30, warmup=3, resume=True)
 
 
 def test_a_step_in_bfloat16_is_a_coarser_step_in_float32(tmp_path):

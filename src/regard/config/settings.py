@@ -137,12 +137,11 @@ class TrainConfig(Config):
     noise_share: Annotated[float, Field(gt=0, lt=1)] = 0.3  # share of the tokens that noise masks or deletes
     unsaid: Annotated[float, Field(ge=0, lt=1)] = 0.1  # share of captions left out, of task paint: see decode.guidance
 
-    @model_validator(mode="before")
-    @classmethod
-    def a_short_training_warms_up_shortly(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and isinstance(given.get("steps"), int) and "warmup" not in given:
-            return {**given, "warmup": min(cls.model_fields["warmup"].default, max(0, given["steps"]) // 10)}
-        return given
+    @model_validator(mode="after")
+    def a_short_training_warms_up_shortly(self) -> Self:
+        if "warmup" not in self.model_fields_set:  # nor is it there afterwards: nobody gave it
+            object.__setattr__(self, "warmup", min(self.warmup, self.steps // 10))
+        return self
 
     @model_validator(mode="after")
     def warmup_fits(self) -> Self:

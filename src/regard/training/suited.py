@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.config import Settings, validate
+from regard.config import Settings, TrainConfig, validate
 from regard.data.corpus import Pair
 
 
@@ -57,8 +57,7 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
         epochs = power / network.work(tokens)
     given = settings.train.model_dump(include=settings.train.model_fields_set)
     batch = given.get("batch_tokens", network.batch)
-    steps = given.get("steps", max(FEWEST, round(epochs * tokens / batch)))
-    often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+    often = paced(settings.train, max(FEWEST, round(epochs * tokens / batch)))
     return filled(
         settings,
         tokenizer={"size": network.vocabulary, "learn_from": 1_000_000 if seconds is None else QUICKLY},
@@ -116,8 +115,7 @@ def suit_text(
         epochs = power / scale.work(scale.tokens(characters))
     given = settings.train.model_dump(include=settings.train.model_fields_set)
     batch = given.get("batch_tokens", scale.batch)
-    steps = given.get("steps", max(FEWEST, round(epochs * scale.tokens(characters) / batch)))
-    often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+    often = paced(settings.train, max(FEWEST, round(epochs * scale.tokens(characters) / batch)))
     dropout = 0.0 if epochs < 5 else 0.1  # what is seen so seldom is not learned by heart
     return filled(
         settings,
@@ -126,6 +124,13 @@ def suit_text(
         model={**scale.sizes, "position": "rotary", "max_positions": scale.block, "dropout": dropout, **model},
         train={**LEARNING, "start": "random", "label_smoothing": 0.0, **often, "batch_tokens": batch},
     )
+
+
+def paced(train: TrainConfig, steps: int) -> dict[str, int]:
+    """How long to train, to warm up, and until each validation: so many steps, or as many as were given."""
+    if "steps" in train.model_fields_set:
+        return {"warmup": train.warmup, "validate_every": max(1, train.steps // 8)}
+    return {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
 
 
 def filled(settings: Settings, **sections: dict[str, Any]) -> Settings:

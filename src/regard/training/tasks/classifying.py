@@ -23,7 +23,7 @@ from regard.run import TEXT, Run
 from regard.tokens.text import TextTokenizer
 from regard.training.accuracy import Accuracy, judged
 from regard.training.objective import Loss, Objective
-from regard.training.suited import LEARNING, READERS, filled, suit_text
+from regard.training.suited import LEARNING, READERS, filled, paced, suit_text
 from regard.training.tasks.task import Account, Task, Validation
 
 PATCHES = 64  # that a picture is cut into, at most, where nobody says how
@@ -164,9 +164,7 @@ class ClassifyingPictures(Classifying):
         patch = asked.get("patch") or patch_for(height, width)
         batch = TOGETHER * (height // patch) * (width // patch)
         epochs = next((epochs for most, epochs in EPOCHS if count <= most), 5)
-        given = settings.train.model_dump(include=settings.train.model_fields_set)
-        steps = given.get("steps", max(FEWEST, epochs * count // TOGETHER))
-        often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+        often = paced(settings.train, max(FEWEST, epochs * count // TOGETHER))
         return filled(
             settings,
             model={"width": 96, "hidden": 192, "heads": 4, "layers": 4, "patch": patch, "picture": (height, width)},

@@ -27,7 +27,7 @@ from regard.training.codes import (
     foretell_codes,
     without_caption,
 )
-from regard.training.suited import LEARNING, filled
+from regard.training.suited import LEARNING, filled, paced
 from regard.training.tasks.task import Account, Task, Validation
 from regard.training.tasks.writing import Writing
 
@@ -56,9 +56,7 @@ class Painting(Task[Parts[Pictures], Captioned]):
         """A small network; how long it learns follows from how much there is."""
         patch, (count, height, width, _) = settings.tokenizer.patch, corpus.train.pixels.shape
         batch = TOGETHER * (2 * (height // patch) * (width // patch) + WORDS)
-        given = settings.train.model_dump(include=settings.train.model_fields_set)
-        steps = given.get("steps", min(max(FEWEST, EPOCHS * count // TOGETHER), MOST))
-        often = {"steps": steps, "warmup": steps // 20, "validate_every": max(1, steps // 8)}
+        often = paced(settings.train, min(max(FEWEST, EPOCHS * count // TOGETHER), MOST))
         return filled(
             settings,
             tokenizer={"size": 1000},
