@@ -165,12 +165,14 @@ def as_it_was(settings: Settings, folder: Path) -> Settings:
     saved = read_settings(folder)
     if not checkpoint.steps(folder):
         raise RunError(f"{folder} has no checkpoint to resume from: train it anew with --overwrite")
-    longer = {}
+    task, longer = tasks.choose(saved), {}
     for part in ("data", "tokenizer", "model", "train"):
         before, after = getattr(saved, part), getattr(settings, part)
         for key in sorted(after.model_fields_set):
             was, wanted = getattr(before, key, None), getattr(after, key)
             if was == wanted or wanted == "auto" or (key.endswith(VOCABULARY) and not wanted):
+                continue
+            if task.settles(key, wanted, was):
                 continue
             if (part, key) not in {("train", "steps"), ("train", "patience")}:
                 raise ConfigError(

@@ -80,6 +80,16 @@ def test_a_run_taken_up_again_is_the_run_never_left(tmp_path):
         assert torch.equal(mine, other)
 
 
+def test_a_run_that_started_from_one_of_other_pictures_is_taken_up_again(trained, tmp_path):
+    pixels = stripes.stripes(20, seed=1).pixels
+    np.savez(tmp_path / "x.npz", images=pixels[:, :, :8, :1], labels=np.arange(20) % 2)
+    learning = {"start_from": str(trained["stripes"]), "steps": 4, "precision": "float32", "validate_every": 4}
+    for resume in (False, True):
+        given = {"data": {"pictures": str(tmp_path / "x.npz")}, "train": learning}
+        run = regard.train(given, tmp_path / "run", on="cpu", resume=resume)
+        assert (run.model.config.picture, run.model.config.channels) == ((8, 8), 1)
+
+
 def test_files_are_read_and_what_is_left_open_suits_them(tmp_path):
     pictures = stripes.stripes(40, seed=1)
     assert pictures.labels is not None

@@ -14,7 +14,7 @@ import regard
 import stripes
 from regard.config import Settings, validate
 from regard.data.labelled import Parts
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.training.codes import TextThenPicture, collate_captioned, encode
 from regard.training.tasks.painting import Painting
 from regard.training.train import train_into
@@ -88,6 +88,18 @@ def test_a_run_taken_up_again_is_the_run_never_left(tmp_path):
     parts = train_into(tmp_path / "parts", stripes.flag_settings(steps=20, **how), corpus, on="cpu", resume=True)
     for mine, other in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
         assert torch.equal(mine, other)
+
+
+def test_a_bound_of_the_captions_that_none_comes_near_does_not_keep_it_from_being_taken_up(tmp_path):
+    corpus, how = stripes.parts(stripes.flags, 20, 4), stripes.flag_settings(steps=5, validate_every=5)
+
+    def of(text_length: int) -> Settings:
+        return how.model_copy(update={"model": how.model.model_copy(update={"text_length": text_length})})
+
+    train_into(tmp_path, of(20), corpus, on="cpu")
+    assert train_into(tmp_path, of(20), corpus, on="cpu", resume=True).model.config.text_length == 5
+    with pytest.raises(ConfigError, match=r"was trained with model\.text_length=5 and cannot be resumed with 4: leave"):
+        train_into(tmp_path, of(4), corpus, on="cpu", resume=True)
 
 
 def test_files_are_read_and_what_is_left_open_suits_them(tmp_path):

@@ -75,6 +75,10 @@ class Classifying(Task[Parts[Any], Any]):
         return validate(Settings, whole, "settings")
 
     @classmethod
+    def settles(cls, name: str, given: Any, found: Any) -> bool:
+        return name in {"labels", "classes", "picture", "channels"}
+
+    @classmethod
     def sizes(cls, train: Any) -> dict[str, Any]:
         """What else of the network the corpus says."""
         return {}

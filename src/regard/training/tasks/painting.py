@@ -87,6 +87,10 @@ class Painting(Task[Parts[Pictures], Captioned]):
         whole["model"] |= {"grid": tokenizers[IMAGE].grid, "text_length": min(longest, whole["model"]["text_length"])}
         return validate(Settings, whole, "settings")
 
+    @classmethod
+    def settles(cls, name: str, given: Any, found: Any) -> bool:
+        return name == "grid" or (name == "text_length" and found <= given)
+
     def examples(self, epoch: int) -> Sequence[Captioned]:
         """All of them, some without their captions, others in each epoch."""
         train = self.run.settings.train

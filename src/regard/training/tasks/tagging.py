@@ -87,6 +87,10 @@ class Tagging(Task[Parts[Sequence[Sentence]], Marked]):
         whole["model"] |= {"tags": len(names)}
         return validate(Settings, whole, "settings")
 
+    @classmethod
+    def settles(cls, name: str, given: Any, found: Any) -> bool:
+        return name in {"labels", "tags"}
+
     def read_words(self, sentences: Sequence[Sentence]) -> list[Marked]:
         run, numbers = self.run, {name: number for number, name in enumerate(self.names)}
         found = [

@@ -83,6 +83,11 @@ class Task(ABC, Generic[C, E]):
         """The settings with what these alone can tell, such as how many classes there are."""
         return settings
 
+    @classmethod
+    def settles(cls, name: str, given: Any, found: Any) -> bool:
+        """Whether `settle` may have made what is found of a setting of what was given."""
+        return False
+
     def __init__(self, run: Run, corpus: C):
         self.run, self.corpus = run, corpus
 
