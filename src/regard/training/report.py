@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter
 
 
-def board(folder: Path) -> SummaryWriter:
-    """Where TensorBoard reads the same figures: events files beside metrics.jsonl."""
+def board_writer() -> type[SummaryWriter]:
+    """What writes the same figures for TensorBoard: events files beside metrics.jsonl."""
     try:
         from torch.utils.tensorboard.writer import SummaryWriter
     except ImportError:
         raise ConfigError(
             "train.tensorboard=true needs the package tensorboard: pip install 'regard[tensorboard]'"
         ) from None
-    return SummaryWriter(str(folder))
+    return SummaryWriter
 
 
 class Report:
@@ -38,7 +38,7 @@ class Report:
         self, metrics: Path, steps: int, done: int = 0, console: Console | None = None, tensorboard: bool = False
     ):
         self.console = console or Console(stderr=True, highlight=False)
-        self.board = board(metrics.parent) if tensorboard else None
+        self.board = board_writer()(str(metrics.parent)) if tensorboard else None
         self.file = metrics.open("a", encoding="utf-8")
         self.steps = steps
         self.bar = Progress(

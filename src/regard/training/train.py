@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import errno
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -13,7 +15,7 @@ from typing import Any
 import torch
 
 from regard import __version__, device, precision
-from regard.config import Settings, validate
+from regard.config import Settings, TrainConfig, validate
 from regard.console import say
 from regard.data.batch import Place, endless
 from regard.data.corpus import Links, Pair
@@ -29,6 +31,7 @@ from regard.training.deadline import Deadline, seconds_in
 from regard.training.inherit import adopted, inherit, like_its_parent, parent_of
 from regard.training.learner import Learner
 from regard.training.loop import fit
+from regard.training.report import board_writer
 from regard.training.tasks import Task
 from regard.training.tasks.translation import Pairs
 
@@ -58,6 +61,8 @@ def train(
         settings = validate(Settings, like_its_parent(settings), "settings")
     if resume:
         settings = as_it_was(settings, Path(out))
+    else:
+        check_room(Path(out), overwrite, settings.train)
     task = tasks.choose(settings)
     corpus = task.read(settings)
     if not (whole or resume):
@@ -88,25 +93,29 @@ def train_into(
     resume: bool = False,
     overwrite: bool = False,
 ) -> Run:
-    """The same from a corpus in memory, which is what the task of the settings reads."""
+    """The same from a corpus in memory, which is what the task of the settings reads.
+
+    The folder is as it was until all that can be checked has been: a mistake costs no run that is to be overwritten.
+    """
     folder, chosen = Path(out), device.choose(on)
     keep_pages()
     torch.manual_seed(settings.train.seed)
-    parent = None if resume else parent_of(settings)
+    parent = None
     if resume:
         settings = as_it_was(settings, folder)
         tokenizers = load_tokenizers(settings, folder)
     else:
-        make_room(folder, overwrite)
-        if parent:
+        check_room(folder, overwrite, settings.train)
+        if parent := parent_of(settings):
             settings, tokenizers = adopted(settings, parent)
         else:
             tokenizers = tasks.choose(settings).learn_tokenizers(settings, corpus)
         settings = tasks.choose(settings).settle(settings, corpus, tokenizers)
+    if settings.train.tensorboard:
+        board_writer()
     how = precision.choose(settings.train.precision, chosen, settings.model.width)
     settings = resolved(settings, tokenizers, how)
     run = Run(settings, build(settings.model).to(chosen), tokenizers, folder)
-    run.save_description(folder)
     pieces = "".join(f"{len(each):,} pieces, " for each in list(tokenizers.values())[-1:])
     say(f"{depth(settings.model)} layers of width {settings.model.width}, {run.size:,} parameters, {pieces}on {chosen}")
     say(f"computing in {how.name}: {how.why}")
@@ -119,7 +128,9 @@ def train_into(
     if deadline:
         estimated = deadline.estimate(settings.train, seconds_of_a_step(task, how, deadline.clock))
         run.settings = run.settings.model_copy(update={"train": estimated})
-        run.save_description(folder)
+    if not resume:
+        make_room(folder, overwrite, settings.train)
+    run.save_description(folder)
     progress = fit(task, folder, resume, precision=how, deadline=deadline)
     run.save(folder)
     account = task.conclude()
@@ -142,8 +153,8 @@ def seconds_of_a_step(task: Task[Any, Any], how: Precision, clock: Callable[[], 
     return mean(times[1:])  # the first one also warms up
 
 
-def make_room(folder: Path, overwrite: bool) -> None:
-    """An empty folder to train into; one that holds something is kept unless it is a run and may be overwritten."""
+def check_room(folder: Path, overwrite: bool, train: TrainConfig) -> None:
+    """Refuse a folder that cannot be trained into; one that holds something must be a run that may be overwritten."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file: choose another folder for --out")
     if folder.exists() and any(folder.iterdir()):
@@ -153,8 +164,21 @@ def make_room(folder: Path, overwrite: bool) -> None:
             )
         if not (folder / CONFIG).is_file():
             raise RunError(f"{folder} is not empty and not a run, so it is not overwritten: choose another --out")
-        shutil.rmtree(folder)
+        for name, used in (("start_from", train.start_from), ("teacher", train.teacher)):
+            if used and Path(used).resolve().is_relative_to(folder.resolve()):
+                raise RunError(f"train.{name}={used} would be lost with --overwrite of {folder}: choose another --out")
+    above = next(each for each in (folder, *folder.parents) if each.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        reason = os.strerror(errno.EACCES if above.is_dir() else errno.ENOTDIR)
+        raise RunError(f"{folder} cannot be made: {reason}; choose another --out")
+
+
+def make_room(folder: Path, overwrite: bool, train: TrainConfig) -> None:
+    """An empty folder to train into."""
+    check_room(folder, overwrite, train)
     try:
+        if folder.exists() and any(folder.iterdir()):
+            shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be made: {error.strerror}; choose another --out") from None

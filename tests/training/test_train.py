@@ -1,0 +1,115 @@
+"""The folder that is trained into: what is refused leaves it as it was, and nothing in a new one."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaps as filling
+import regard
+import rhymes as writing
+import stripes
+from regard.config import Settings, TrainConfig
+from regard.data.labelled import Parts
+from regard.errors import ConfigError, RegardError, RunError
+from regard.training.train import check_room, train_into
+
+PICTURES, TEXTS, FLAGS = (stripes.parts(make, 20, 4) for make in (stripes.stripes, stripes.moods, stripes.flags))
+ALIKE = replace(PICTURES.train, labels=np.zeros(20, dtype=int), names=("lying",))
+STRANGE = replace(TEXTS.valid, names=("dull", "sad"))
+
+
+def with_patch(side: int) -> Settings:
+    settings = stripes.flag_settings()
+    return settings.model_copy(update={"tokenizer": settings.tokenizer.model_copy(update={"patch": side})})
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def old(trained, tmp_path) -> Path:
+    """A run that somebody may still need."""
+    return shutil.copytree(trained["moods"], tmp_path / "old")
+
+
+def refused(settings: Settings, corpus: Any, old: Path, kind: type[RegardError] = RegardError) -> str:
+    """Why nothing is trained, neither over an old run nor into a new folder, which are then as they were."""
+    before, new = files(old), old.parent / "new"
+    with pytest.raises(kind):
+        train_into(new, settings, corpus, on="cpu")
+    assert not new.exists()
+    with pytest.raises(kind) as caught:
+        train_into(old, settings, corpus, on="cpu", overwrite=True)
+    assert files(old) == before
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "corpus", "message"),
+    [
+        pytest.param(writing.settings(batch_tokens=9), writing.prose(), "a block of 24 tokens does", id="window"),
+        pytest.param(with_patch(5), FLAGS, "pictures of 8 × 12 pixels do not split into patches of 5", id="codec"),
+        pytest.param(
+            stripes.stripe_settings(), Parts(ALIKE, ALIKE), "all there is to learn from is of", id="one class"
+        ),
+        pytest.param(stripes.mood_settings(), Parts(TEXTS.train, STRANGE), "the class 'dull' is not one", id="class"),
+    ],
+)
+def test_a_mistake_costs_no_run_and_leaves_no_half_of_one(old, settings, corpus, message):
+    assert refused(settings, corpus, old).startswith(message)
+
+
+def test_nor_does_a_teacher_that_does_not_fit_or_a_package_that_is_not_there(gaps, old, monkeypatch):
+    narrow = filling.settings(model={"width": 16}, teacher=str(gaps))
+    assert refused(narrow, filling.prose(), old).startswith("a student of width 16 cannot be compared with its teacher")
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
+    assert refused(filling.settings(tensorboard=True), filling.prose(), old, ConfigError).startswith(
+        "train.tensorboard=true needs the package tensorboard"
+    )
+
+
+def test_a_folder_that_holds_something_is_refused_before_anything_is_read(old):
+    with pytest.raises(RunError) as caught:
+        regard.train({"data": {"labelled": "nowhere.tsv"}}, old, on="cpu")
+    assert str(caught.value) == (
+        f"{old} is not empty: choose another --out, or go on with --resume, or replace it with --overwrite"
+    )
+
+
+def test_an_old_run_makes_room_for_a_new_one(old):
+    (old / "notes.txt").write_text("of the old one")
+    run = train_into(old, writing.settings(steps=1, warmup=0), writing.prose(), on="cpu", overwrite=True)
+    assert run.folder == old
+    assert not (old / "notes.txt").exists()
+    assert (old / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("name", ["start_from", "teacher"])
+@pytest.mark.parametrize("within", [".", "parts/first"])
+def test_the_run_that_another_starts_from_is_not_overwritten_by_it(old, name, within):
+    train = TrainConfig.model_validate({name: str(old / within)})
+    with pytest.raises(RunError) as caught:
+        check_room(old, True, train)
+    assert str(caught.value) == (
+        f"train.{name}={old / within} would be lost with --overwrite of {old}: choose another --out"
+    )
+    check_room(old.parent / "new", True, train)
+
+
+def test_a_folder_that_cannot_be_made_is_told_first(old, monkeypatch):
+    train = TrainConfig()
+    with pytest.raises(RunError, match=r"config\.json/run cannot be made: Not a directory; choose another --out$"):
+        check_room(old / "config.json" / "run", False, train)
+    with pytest.raises(RunError, match=r"config\.json is a file: choose another folder for --out$"):
+        check_room(old / "config.json", False, train)
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(RunError, match=r"new/run cannot be made: Permission denied; choose another --out$"):
+        check_room(old.parent / "new" / "run", False, train)
