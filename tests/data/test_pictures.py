@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from regard.config import DataConfig, override
 from regard.data.image import read_picture
 from regard.data.pictures import Pictures, digits, read_captioned, read_idx, read_npz, read_pictures, split
 from regard.errors import DataError
@@ -65,10 +66,22 @@ def test_one_picture_in_colour_makes_all_so(tmp_path):
 def test_sizes_that_differ_are_told_or_brought_to_one(tmp_path):
     save(tmp_path / "a" / "1.png", pixels(4, 6, 3))
     save(tmp_path / "b" / "2.png", pixels(8, 5, 3))
-    message = f"{tmp_path}/b/2.png has 8 × 5 pixels and {tmp_path}/a/1.png has 4 × 6: resize them, or give a size to "
-    with pytest.raises(DataError, match=re.escape(message)):
+    with pytest.raises(DataError) as caught:
         read_pictures(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}/b/2.png has 8 × 5 pixels and {tmp_path}/a/1.png has 4 × 6: bring all to one size, as with --set "
+        "data.picture_size=[32,32]"
+    )
+    assert DataConfig.model_validate(override({}, ["data.picture_size=[3,2]"])["data"]).picture_size == (3, 2)
     assert read_pictures(tmp_path, size=(3, 2)).pixels.shape == (2, 3, 2, 3)
+
+
+def test_of_sizes_that_differ_no_more_is_read_than_it_takes_to_tell(tmp_path):
+    for name, height in (("a/1.png", 4), ("a/2.png", 5), ("b/3.png", 4)):
+        save(tmp_path / name, pixels(height, 6, 3))
+    (tmp_path / "b" / "3.png").write_bytes(b"no image")
+    with pytest.raises(DataError, match=r"a/2\.png has 5 × 6 pixels and "):
+        read_pictures(tmp_path)
 
 
 def test_resizing_cuts_and_does_not_squeeze(tmp_path):

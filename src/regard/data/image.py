@@ -26,14 +26,16 @@ def read_picture(path: Path, size: Size | None = None) -> np.ndarray:
 
 def stacked(paths: Sequence[Path], size: Size | None) -> np.ndarray:
     """Image files as one array (N, H, W, C): in colour if any of them is."""
-    pictures = [read_picture(path, size) for path in paths]
+    pictures = [read_picture(paths[0], size)]
     height, width = pictures[0].shape[:2]
-    for path, picture in zip(paths, pictures, strict=True):
-        if picture.shape[:2] != (height, width):
+    for path in paths[1:]:
+        picture = read_picture(path, size)
+        if picture.shape[:2] != (height, width):  # told at once: all of a camera's may be more than memory holds
             raise DataError(
                 f"{path} has {picture.shape[0]} × {picture.shape[1]} pixels and {paths[0]} has {height} × {width}: "
-                "resize them, or give a size to bring all to"
+                "bring all to one size, as with --set data.picture_size=[32,32]"
             )
+        pictures.append(picture)
     channels = max(picture.shape[-1] for picture in pictures)
     return np.stack([np.broadcast_to(picture, (height, width, channels)) for picture in pictures])
 
