@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,6 +65,15 @@ def test_pictures_change_from_epoch_to_epoch_as_far_as_they_are_let(trained):
         first, second, again = epochs(**how)
         assert (first != second).any()
         assert (second == again).all()
+
+
+def test_validation_pictures_are_brought_to_the_size_that_the_network_sees(trained, capsys):
+    run, corpus = regard.load(trained["stripes"]), stripes.parts(stripes.stripes, 20, 40)
+    large = replace(corpus.valid, pixels=np.kron(corpus.valid.pixels, np.ones((1, 3, 3, 1), dtype=np.uint8)))
+    found = ClassifyingPictures(run, Parts(corpus.train, large)).validate()
+    assert found
+    assert found.figures["accuracy"] > 0.8
+    assert capsys.readouterr().err == "validation pictures: 24 × 36 pixels are brought to 8 × 12\n"
 
 
 def test_a_run_taken_up_again_is_the_run_never_left(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from regard.console import say
 from regard.data.augment import erased, flipped, shifted
 from regard.data.batch import Batch
 from regard.data.gallery import read_gallery
+from regard.data.image import resized
 from regard.data.labelled import LabelledBatch, Parts, Picture, Text, Texts, read_labelled
 from regard.data.pictures import Pictures, split
 from regard.decoding.intake import intake
@@ -149,6 +151,12 @@ class ClassifyingTexts(Classifying):
 
 class ClassifyingPictures(Classifying):
     network = "encoder alone, over the patches of a picture, Dosovitskiy et al. 2021"
+
+    def __init__(self, run: Run, corpus: Parts[Pictures]):
+        size, (height, width) = run.model.config.picture, corpus.valid.pixels.shape[1:3]
+        if (height, width) != size:
+            say(f"validation pictures: {height} × {width} pixels are brought to {size[0]} × {size[1]}")
+        super().__init__(run, Parts(corpus.train, replace(corpus.valid, pixels=resized(corpus.valid.pixels, size))))
 
     @classmethod
     def read(cls, settings: Settings) -> Parts[Pictures]:
