@@ -15,7 +15,6 @@ import stripes
 from process import call
 from regard.cli import app
 from regard.decoding.classify import inputs
-from regard.decoding.intake import PictureIntake
 from regard.errors import ConfigError, DataError, RunError
 
 RUNNER = CliRunner()
@@ -65,13 +64,6 @@ def test_a_picture_of_another_size_or_colour_is_brought_to_what_the_run_reads(se
     Image.fromarray(large).convert("L").save(tmp_path / "grey.png")
     list(regard.classify(seeing, [tmp_path / "grey.png"]))
     assert capsys.readouterr().err == f"{tmp_path / 'grey.png'}: 24 × 36 pixels are brought to 8 × 12\n"
-
-
-def test_a_network_of_grey_pictures_sees_colours_as_grey(seeing):
-    takes = PictureIntake(seeing)
-    takes.channels = 1
-    colour = np.array([[[[255, 0, 0], [0, 255, 0], [255, 255, 255]]]], dtype=np.uint8)
-    assert takes.in_colour(colour)[..., 0].tolist() == [[[76, 150, 255]]]
 
 
 @pytest.mark.parametrize(

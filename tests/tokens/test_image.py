@@ -13,7 +13,7 @@ import torch
 
 from regard.data import shapes
 from regard.errors import ConfigError, DataError, RunError
-from regard.tokens.image import CodecConfig, ImageTokenizer, to_pixels, to_tensor
+from regard.tokens.image import CodecConfig, ImageTokenizer, in_colour, to_pixels, to_tensor
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,19 @@ def test_every_byte_survives_the_way_to_numbers_and_back():
     assert (numbers.min(), numbers.max()) == (-1, 1)
     np.testing.assert_array_equal(to_pixels(numbers), pixels)
     assert to_pixels(torch.tensor([-7.0, 7.0]).view(1, 1, 1, 2)).ravel().tolist() == [0, 255]
+
+
+def test_grey_is_grey_in_colour_too_and_colours_are_seen_as_grey():
+    colour = np.array([[[[255, 0, 0], [0, 255, 0], [255, 255, 255]]]], dtype=np.uint8)
+    grey = in_colour(colour, 1)
+    assert grey.tolist() == [[[[76], [150], [255]]]]
+    assert in_colour(grey, 3).tolist() == [[[[76] * 3, [150] * 3, [255] * 3]]]
+    assert in_colour(colour, 3) is colour
+
+
+def test_a_codebook_of_colours_reads_grey_pictures(tokenizer):
+    grey = shapes.pictures("test", 3).pixels[..., :1]
+    assert torch.equal(tokenizer.encode(grey), tokenizer.encode(grey.repeat(3, axis=-1)))
 
 
 def test_pictures_that_do_not_fit_are_told(tokenizer):

@@ -22,6 +22,7 @@ from regard.data.pictures import Pictures, read_npz
 from regard.decoding.windows import AsTheyCome
 from regard.errors import DataError
 from regard.run import TEXT, Run
+from regard.tokens.image import in_colour
 from regard.tokens.text import BOS, EOS
 
 
@@ -81,7 +82,7 @@ class PictureIntake:
 
     def labelled(self, corpus: Pictures) -> list[Picture]:
         labels = np.zeros(len(corpus), dtype=int) if corpus.labels is None else corpus.labels
-        pixels = self.in_colour(corpus.pixels)
+        pixels = in_colour(corpus.pixels, self.channels)
         return [Picture(each, label, self.patches) for each, label in zip(pixels, labels.tolist(), strict=True)]
 
     def unlabelled(self, given: Sequence[Any]) -> tuple[list[str], list[Picture]]:
@@ -94,12 +95,6 @@ class PictureIntake:
             names.append(name)
             pictures += self.labelled(Pictures(resized(pixels[None], self.size)))
         return names, pictures
-
-    def in_colour(self, pixels: np.ndarray) -> np.ndarray:
-        """Pictures (N, H, W, C) with as many channels as the network reads: grey ones are grey in colour, too."""
-        if self.channels == 1 and pixels.shape[-1] == 3:
-            return (pixels @ np.array([0.299, 0.587, 0.114]))[..., None].round().astype(np.uint8)  # ITU-R BT.601
-        return np.broadcast_to(pixels, (*pixels.shape[:-1], self.channels))
 
 
 def seen(given: str | Path | np.ndarray) -> Iterator[tuple[str, np.ndarray]]:

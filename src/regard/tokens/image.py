@@ -107,12 +107,12 @@ class ImageTokenizer:
 
     @torch.no_grad()
     def encode(self, pictures: np.ndarray) -> Tensor:
-        """The ids (N, h · 2 w) of pictures (N, H, W, C), row by row from the top."""
+        """The ids (N, h · 2 w) of pictures (N, H, W, C), row by row from the top; grey or in colour, as it has them."""
         known = (self.config.height, self.config.width, self.config.channels)
+        given, pictures = pictures.shape[1:], in_colour(pictures, self.config.channels)
         if pictures.shape[1:] != known:
             raise DataError(
-                f"the pictures are {sized(pictures.shape[1:])} and the codebook was learned from {sized(known)}: "
-                "resize them to that"
+                f"the pictures are {sized(given)} and the codebook was learned from {sized(known)}: resize them to that"
             )
         parts = [self.codec.encode(to_tensor(part)).flatten(1) for part in in_parts(pictures)]
         return torch.cat(parts) if parts else torch.zeros(0, math.prod(self.grid), dtype=torch.long)
@@ -149,6 +149,16 @@ class ImageTokenizer:
                 f"{folder} has a {description.name} or {path.name} that is damaged: copy the run again"
             ) from None
         return tokenizer
+
+
+def in_colour(pictures: np.ndarray, channels: int) -> np.ndarray:
+    """Pictures (N, H, W, C) with as many channels as a network reads: grey ones are grey in colour, too."""
+    match pictures.shape[-1], channels:
+        case 3, 1:
+            return (pictures @ np.array([0.299, 0.587, 0.114]))[..., None].round().astype(np.uint8)  # ITU-R BT.601
+        case 1, 3:
+            return np.broadcast_to(pictures, (*pictures.shape[:-1], 3))
+    return pictures
 
 
 def to_tensor(pictures: np.ndarray) -> Tensor:
