@@ -123,6 +123,14 @@ def test_what_is_transparent_lies_on_white(tmp_path):
     assert read_picture(tmp_path / "x.png")[:, 0, 0].tolist() == [0, 255]
 
 
+def test_grey_that_is_transparent_stays_grey(tmp_path):
+    grey = np.stack([np.array([[0, 100, 200]], np.uint8), np.array([[255, 255, 51]], np.uint8)], -1)
+    Image.fromarray(grey).save(tmp_path / "alpha.png")
+    Image.fromarray(grey[..., 0]).save(tmp_path / "marked.png", transparency=100)
+    assert read_picture(tmp_path / "alpha.png").tolist() == [[[0], [100], [244]]], "a fifth of 200, the rest white"
+    assert read_picture(tmp_path / "marked.png").tolist() == [[[0], [255], [200]]]
+
+
 def test_deep_grey_palettes_and_cameras_held_askew(tmp_path):
     deep = np.array([[0, 65535, 256]], np.uint16)
     Image.fromarray(deep).save(tmp_path / "deep.png")

@@ -47,9 +47,10 @@ def flat(path: Path) -> Image.Image:
             image = ImageOps.exif_transpose(opened)
             if image.mode.startswith("I;16"):
                 return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+            kind = "L" if image.mode in ("1", "L", "LA") else "RGB"
             if image.has_transparency_data:
                 image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
-            return image.convert("L" if image.mode in ("1", "L", "LA") else "RGB")
+            return image.convert(kind)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist: give the path of an image file") from None
     except UnidentifiedImageError:
