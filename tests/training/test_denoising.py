@@ -123,6 +123,19 @@ def test_from_files_the_settings_suit_and_the_tokenizer_can_know_two_languages(t
     assert tokenizers["source"].languages == ("en", "fr")
 
 
+def test_words_are_cut_anew_for_a_translator_alone_which_may_start_from_it_so(mended, tmp_path):
+    drawn = settings().model_copy(update={"tokenizer": settings().tokenizer.model_copy(update={"sampling": 0.2})})
+    with pytest.raises(ConfigError) as caught:
+        choose(drawn)
+    assert str(caught.value) == "tokenizer.sampling=0.2 means nothing to the task denoise: leave it out"
+    told = [f"train.start_from={mended}", "train.task=translate", "train.steps=1", "tokenizer.sampling=0.2"]
+    chosen = validate(Settings, like_its_parent(override({}, told)), "test")
+    run = train_pairs_into(tmp_path / "run", chosen, pairs(20, seed=1), pairs(3, seed=2), on="cpu")
+    assert (run.settings.tokenizer.sampling, run.settings.tokenizer.size) == (0.2, 310)
+    back = override({"model": {"family": "bart"}}, [f"train.start_from={run.folder}", "train.task=denoise"])
+    assert choose(validate(Settings, like_its_parent(back), "test")) is Denoising, "nobody asked it to draw"
+
+
 def test_a_translator_starts_from_it(mended, tmp_path, capsys):
     """With its tokenizer and its sizes; and before the first step all parameters are its own."""
     given = override(

@@ -18,14 +18,15 @@ from regard.errors import ConfigError
 from regard.run import Run, load, read_settings, task_of, vocabularies
 
 BLOCK = re.compile(r"(.*\bblocks\.)(\d+)(\..*)")
+OWN = {"sampling"}  # what a tokenizer that is taken over may be told anew
 OF_ITS_TASK = {"fills", "classes", "tags"}  # the heads of a network: the next one has those of its own task
 
 
 def like_its_parent(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as they are written, with the tokenizer and the network of the run that they start from.
 
-    What is written there stays as it is; a student has half of its teacher's layers. Where another family is named, it
-    keeps what sets the two apart.
+    What is written there stays as it is, of the tokenizer how it cuts words anew; a student has half of its teacher's
+    layers. Where another family is named, it keeps what sets the two apart.
     """
     train = given.get("train")
     named = train if isinstance(train, Mapping) else {}
@@ -33,20 +34,20 @@ def like_its_parent(given: Mapping[str, Any]) -> dict[str, Any]:
     if (
         not folder
         or not isinstance(folder, str)
-        or not all(isinstance(given.get(part, {}), Mapping) for part in ("model", "data"))
+        or not all(isinstance(given.get(part, {}), Mapping) for part in ("model", "data", "tokenizer"))
     ):
         return dict(given)  # nothing to start from; or no settings at all, which validation will say
     parent = read_settings(Path(folder))
     network = parent.model.model_dump(exclude=OF_ITS_TASK & type(parent.model).model_fields.keys())
     if not named.get("start_from"):
         network["layers"] = max(1, parent.model.layers // 2)
-    asked = given.get("model", {})
+    asked, cut = given.get("model", {}), given.get("tokenizer", {})
     if asked.get("family", parent.model.family) != parent.model.family:
         own = type(validate(Settings, {"model": {"family": asked["family"]}}, "settings").model)
         network = {name: value for name, value in network.items() if alike(name, type(parent.model), own)}
     return {
         **given,
-        "tokenizer": parent.tokenizer.model_dump(),
+        "tokenizer": parent.tokenizer.model_dump() | {key: cut[key] for key in OWN & cut.keys()},
         "model": {**network, **asked},
         "data": {"block": parent.data.block, **given.get("data", {})},
     }
@@ -74,7 +75,8 @@ def adopted(settings: Settings, parent: Run) -> tuple[Settings, dict[str, Any]]:
     """The settings with the parent's tokenizer, and that for each vocabulary."""
     first = next(iter(parent.tokenizers.values()), None)  # pictures may have none
     tokenizers = {role: parent.tokenizers.get(role, first) for role in vocabularies(settings.model)}
-    return settings.model_copy(update={"tokenizer": parent.settings.tokenizer}), tokenizers
+    told = settings.tokenizer.model_dump(include=OWN & settings.tokenizer.model_fields_set)
+    return settings.model_copy(update={"tokenizer": parent.settings.tokenizer.model_copy(update=told)}), tokenizers
 
 
 def inherit(run: Run, parent: Run) -> None:

@@ -37,7 +37,12 @@ def choose(settings: Settings) -> type[Task[Any, Any]]:
             f"train.choose_by={settings.train.choose_by} is no figure of the task {task_of(settings)}: "
             f"choose {' or '.join(task.choices)}"
         )
+    inherited = settings.train.start_from or settings.train.teacher  # and with it the tokenizer, as it was there
     for name in task.foreign:
-        if (given := getattr(settings.train, name)) != type(settings.train).model_fields[name].default:
-            raise ConfigError(f"train.{name}={given} means nothing to the task {task_of(settings)}: leave it out")
+        section, key = name.split(".")
+        part = getattr(settings, section)
+        if (given := getattr(part, key)) == type(part).model_fields[key].default:
+            continue
+        if not (section == "tokenizer" and inherited):
+            raise ConfigError(f"{name}={given} means nothing to the task {task_of(settings)}: leave it out")
     return task

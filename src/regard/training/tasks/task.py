@@ -50,11 +50,12 @@ class Task(ABC, Generic[C, E]):
     """One task of one run, with its corpus at hand."""
 
     choices: ClassVar[Mapping[str, int]] = {"loss": 1}  # figures to choose a checkpoint by: 1 less is better, −1 more
-    foreign: ClassVar[Sequence[str]] = (
-        "start",
-        "r_drop",
-        "guided_alignment",
-    )  # settings of train that it has no use for
+    foreign: ClassVar[Sequence[str]] = (  # settings that it has no use for
+        "train.start",
+        "train.r_drop",
+        "train.guided_alignment",
+        "tokenizer.sampling",
+    )
     ending: float = 5.0  # times as long as a validation the conclusion takes
     objective: Objective[Any, Any]
 
