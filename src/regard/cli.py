@@ -494,7 +494,7 @@ def generate(
     """Write on from a text, or paint:  regard generate runs/demo-gpt --prompt "The cat" """
     import regard
     from regard.decoding.generate import stream
-    from regard.insight.painted import save_painted
+    from regard.insight import painted
 
     if caption is not None and prompt is not None:
         raise typer.BadParameter("CAPTION and --prompt are one and the same: give one of them.")
@@ -510,7 +510,8 @@ def generate(
     given = prompt if prompt is not None or sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="replace")
     opening = given or ""
     if out:
-        typer.echo(save_painted(regard.paint(loaded, opening, n=n, **decode), out))
+        painted.check(out)
+        typer.echo(painted.save_painted(regard.paint(loaded, opening, n=n, **decode), out))
         return
     if n == 1 and "beam" not in decode and not as_json:
         typer.echo(opening, nl=False)

@@ -132,6 +132,14 @@ def test_one_picture_is_written_pixel_for_pixel_and_several_as_a_grid(trained, p
         assert min(grid.size) > 300
 
 
+def test_a_name_that_is_no_picture_is_refused_before_one_is_painted(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(regard, "paint", lambda *given, **how: pytest.fail("it was painted"))
+    done = RUNNER.invoke(app, ["generate", str(trained["flags"]), "red over blue", "--out", str(tmp_path / "x.jpg")])
+    assert str(done.exception) == (
+        f"{tmp_path / 'x.jpg'} does not end in .png, as a picture here does: write, say, --out picture.png"
+    )
+
+
 def test_where_a_picture_cannot_be_written_is_said(trained, painter, tmp_path):
     found = regard.paint(painter, "red over blue")
     with pytest.raises(ConfigError, match=r"x\.jpg does not end in \.png, as a picture here does"):

@@ -14,9 +14,15 @@ from regard.insight.figures import save_figure
 from regard.insight.pictures import grid
 
 
-def save_painted(painted: Sequence[Painted], path: Path) -> Path:
+def check(path: Path) -> Path:
+    """A path that save_painted can write to, or a ConfigError, before anything is painted for it."""
     if path.suffix.lower() != ".png":
         raise ConfigError(f"{path} does not end in .png, as a picture here does: write, say, --out picture.png")
+    return path
+
+
+def save_painted(painted: Sequence[Painted], path: Path) -> Path:
+    check(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if len(painted) == 1:
