@@ -86,6 +86,21 @@ def test_shapes_need_no_files_and_their_parts_share_no_caption():
     assert not set(parts.train.captions) & set(parts.valid.captions)
 
 
+@pytest.mark.parametrize(
+    ("data", "given"),
+    [
+        (DataConfig(pictures="shapes", picture_size=(16, 24)), "data.picture_size=[16, 24]"),
+        (DataConfig(pictures="shapes", valid_pictures="x.npz"), "data.valid_pictures=x.npz"),
+    ],
+)
+def test_what_shapes_have_no_use_for_is_refused(data, given):
+    with pytest.raises(ConfigError) as caught:
+        read_gallery(data, seed=1)
+    assert str(caught.value) == (
+        f"{given} means nothing to the shapes, which are drawn at one size, and others to validate with: leave it out"
+    )
+
+
 def test_pictures_of_files_are_brought_to_one_size(tmp_path):
     pixels = np.zeros((12, 10, 6), dtype=np.uint8)
     np.savez(tmp_path / "x.npz", images=pixels, labels=np.arange(12) % 2)

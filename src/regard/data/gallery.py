@@ -21,6 +21,13 @@ def read_gallery(data: DataConfig, seed: int) -> Parts[Pictures]:
     if not data.pictures:
         raise ConfigError("there is nothing to train on: give --pictures and a folder, a TSV, an .npz or an IDX file")
     if data.pictures == SHAPES:
+        for name in ("picture_size", "valid_pictures"):
+            if given := getattr(data, name):
+                shown = given if isinstance(given, str) else list(given)
+                raise ConfigError(
+                    f"data.{name}={shown} means nothing to the shapes, which are drawn at one size, and others to "
+                    "validate with: leave it out"
+                )
         return Parts(*(shapes.pictures(part, count, seed) for part, count in DRAWN.items()))
     size = (data.picture_size[0], data.picture_size[1]) if data.picture_size else None
     pictures = read_part(data.pictures, size)
