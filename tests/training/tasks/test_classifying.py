@@ -107,12 +107,14 @@ def test_files_are_read_and_what_is_left_open_suits_them(tmp_path):
     train = {"steps": 4, "precision": "float32", "validate_every": 4}
     run = regard.train({"data": {"pictures": str(tmp_path / "x.npz")}, "train": train}, tmp_path / "seen", on="cpu")
     assert (run.settings.model.family, run.model.config.patch) == ("vit", 2)
+    assert run.settings.train.label_smoothing == 0.1
     moods = stripes.moods(60, seed=1)
     labels = np.array(moods.names)[moods.labels]
     lines = (f"{text}\t{label}\n" for text, label in zip(moods.texts, labels, strict=True))
     (tmp_path / "x.tsv").write_text("".join(lines))
     run = regard.train({"data": {"labelled": str(tmp_path / "x.tsv")}, "train": train}, tmp_path / "read", on="cpu")
     assert (run.settings.model.family, run.task) == ("bert", "classify")
+    assert run.settings.train.label_smoothing == 0.0, "docs/classify.md says both"
     assert run.settings.data.labels == ("glad", "sad")
 
 
