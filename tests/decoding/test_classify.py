@@ -84,6 +84,11 @@ def test_a_run_that_reads_texts_reads_nothing_else(reading, tmp_path):
         list(regard.classify(reading, [np.zeros(3)]))
     (tmp_path / "a.txt").write_text("sun\nrain\n")
     assert list(inputs(reading, [str(tmp_path / "a.txt")])) == ["sun", "rain"]
+    with pytest.raises(DataError) as caught:
+        inputs(reading, [str(tmp_path / "a.txt"), "-"])
+    assert str(caught.value) == (
+        "- is the lines of stdin, as they come, and stands alone: give it, or files, but not both"
+    )
 
 
 def test_a_long_text_is_cut_and_counted(reading, capsys):

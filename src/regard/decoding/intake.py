@@ -39,6 +39,8 @@ class TextIntake:
         if list(files) == ["-"]:
             stdin = os.fdopen(sys.stdin.fileno(), "rb", closefd=False)  # our own, as a thread reads it
             return AsTheyCome(split_lines(stdin))
+        if "-" in files:
+            raise DataError("- is the lines of stdin, as they come, and stands alone: give it, or files, but not both")
         return [line for file in files for line in read_lines(Path(file))]
 
     def read(self, file: str) -> Texts:
