@@ -93,11 +93,11 @@ class CTranslate2Engine:
         return config == plain
 
     def search(self, sources: Sequence[list[int]], config: DecodeConfig, best: int | None = None) -> list[Found]:
-        """What is found for each source, which ends in EOS: all of the beam, of which so many are looked at."""
+        """What is found for each source, which ends in EOS: so many hypotheses and the next, or all of the beam."""
         best, limits = best or config.beam, limits_of(sources, config)
         short = {i: ids for i, ids in enumerate(sources) if max(len(ids), limits[i]) <= self.longest}
-        found = self.within_limits(short, limits, config, best)
-        near = {i: self.weighed(short[i], each, config, best) for i, each in found.items() if each.margin < MARGIN}
+        found = {i: self.found(each, config, best) for i, each in self.within_limits(short, limits, config).items()}
+        near = {i: self.weighed(short[i], each, config) for i, each in found.items() if each.margin < MARGIN}
         long, level = set(range(len(sources))) - found.keys(), {i for i, each in near.items() if each.margin < LEVEL}
         left = sorted(long | level | self.empty(sources, config))
         own = TorchEngine(self.run).search([sources[i] for i in left], config)
@@ -105,24 +105,54 @@ class CTranslate2Engine:
         return [known[i] for i in range(len(sources))]
 
     def within_limits(
-        self, sources: dict[int, list[int]], limits: Sequence[int], config: DecodeConfig, best: int
-    ) -> dict[int, Found]:
-        """What is found for each source, no longer than its own limit."""
+        self, sources: dict[int, list[int]], limits: Sequence[int], config: DecodeConfig
+    ) -> dict[int, Any]:
+        """What it gives back for each source, no longer than that one's own limit."""
         highest = max((limits[i] for i in sources), default=0)
-        found = self.within(sources, config, highest, best)
+        results = self.within(sources, config, highest)
         again: dict[int, list[int]] = defaultdict(list)  # by their own limit, those that might have met it
-        for i, each in found.items():
-            if limits[i] < highest and any(len(one.ids) + one.finished >= limits[i] for one in each.hypotheses):
+        for i, each in results.items():
+            if limits[i] < highest and max(map(len, each.hypotheses)) >= limits[i]:
                 again[limits[i]].append(i)
         for limit, those in again.items():
-            found |= self.within({i: sources[i] for i in those}, config, limit, best)
-        return found
+            results |= self.within({i: sources[i] for i in those}, config, limit)
+        return results
 
-    def weighed(self, source: list[int], found: Found, config: DecodeConfig, best: int) -> Found:
-        """The best and the next, as likely as torch finds them in one pass over each, where a search takes many."""
-        anew, hypotheses = Found(), found.hypotheses[: best + 1]
-        readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in hypotheses])
-        for each, reading in zip(hypotheses, readings, strict=True):
+    def within(self, sources: dict[int, list[int]], config: DecodeConfig, limit: int) -> dict[int, Any]:
+        leads = [[self.targets[id] for id in lead_of(ids)] for ids in sources.values()]
+        results = self.translator.translate_batch(
+            [[self.sources[id] for id in without_end(ids)] for ids in sources.values()],
+            target_prefix=leads if any(leads) else None,
+            max_batch_size=self.split.batch,
+            beam_size=config.beam,
+            num_hypotheses=config.beam,
+            length_penalty=config.length_penalty or SMALLEST,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+            max_input_length=0,
+            suppress_sequences=self.forbidden,
+            return_scores=True,
+            return_end_token=True,
+        )
+        return dict(zip(sources, results, strict=True))
+
+    def found(self, result: Any, config: DecodeConfig, best: int) -> Found:
+        """The best hypotheses and the next, ranked as ours are: log-probability / length^α, EOS counted."""
+        hypotheses: list[Hypothesis] = []
+        for pieces, score in zip(result.hypotheses[: best + 1], result.scores, strict=False):
+            ids = tuple(self.ids[piece] for piece in pieces)
+            finished = ids[-1:] == (EOS,)
+            written = ids[:-1] if finished else ids
+            total = score * len(ids) ** (config.length_penalty or SMALLEST)
+            hypotheses.append(Hypothesis(written, total / penalty(len(ids), config), total, finished))
+        margin = min((one.score - next.score for one, next in pairwise(hypotheses)), default=float("inf"))
+        return Found(hypotheses, margin)
+
+    def weighed(self, source: list[int], found: Found, config: DecodeConfig) -> Found:
+        """The same hypotheses, as likely as torch finds them in one pass over each, where a search takes many."""
+        anew = Found()
+        readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in found.hypotheses])
+        for each, reading in zip(found.hypotheses, readings, strict=True):
             costs = reading.log_probabilities[: len(reading.log_probabilities) - (not each.finished)]
             anew.add(list(each.ids), len(each.ids) + each.finished, float(costs.sum()), each.finished, config)
         anew.rank()
@@ -136,38 +166,6 @@ class CTranslate2Engine:
         briefly = config.model_copy(update={"max_length": 1 + len(lead_of(sources[led[0]]))})
         first = TorchEngine(self.run).search([sources[index] for index in led], briefly)
         return {index for index, each in zip(led, first, strict=True) if any(one.finished for one in each.hypotheses)}
-
-    def within(self, sources: dict[int, list[int]], config: DecodeConfig, limit: int, best: int) -> dict[int, Found]:
-        alpha = config.length_penalty or SMALLEST
-        leads = [[self.targets[id] for id in lead_of(ids)] for ids in sources.values()]
-        results = self.translator.translate_batch(
-            [[self.sources[id] for id in without_end(ids)] for ids in sources.values()],
-            target_prefix=leads if any(leads) else None,
-            max_batch_size=self.split.batch,
-            beam_size=config.beam,
-            num_hypotheses=config.beam,
-            length_penalty=alpha,
-            max_decoding_length=limit,
-            min_decoding_length=0,
-            max_input_length=0,
-            suppress_sequences=self.forbidden,
-            return_scores=True,
-            return_end_token=True,
-        )
-        return {i: self.found(result, config, alpha, best) for i, result in zip(sources, results, strict=True)}
-
-    def found(self, result: Any, config: DecodeConfig, alpha: float, best: int) -> Found:
-        """Its hypotheses ranked as ours are; what lies behind the best ones and the next decides nothing."""
-        hypotheses: list[Hypothesis] = []
-        for pieces, score in zip(result.hypotheses, result.scores, strict=True):
-            ids = [self.ids[piece] for piece in pieces]
-            finished = ids[-1:] == [EOS]
-            total = score * len(ids) ** alpha
-            written = tuple(ids[:-1] if finished else ids)
-            hypotheses.append(Hypothesis(written, total / penalty(len(ids), config), total, finished))
-        hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-        scores = [hypothesis.score for hypothesis in hypotheses[: best + 1]]
-        return Found(hypotheses, min((a - b for a, b in pairwise(scores)), default=float("inf")))
 
 
 def without_end(ids: list[int]) -> list[int]:

@@ -81,7 +81,7 @@ class Choice:
 
     def fast(self, waiting: int) -> Engine | None:
         """The faster engine, split as suits so many, or None: for now, or, where it is not fit, for good."""
-        kind = (self.precision, waiting == 1, *changed(self.run))
+        kind = (self.precision, self.config.beam, waiting == 1, *changed(self.run))
         if kind not in self.run.engines:
             if not self.demanded and waiting < WORTH and not is_known(self.run):
                 return None
@@ -140,12 +140,12 @@ def differing(run: Run, sources: Sequence[list[int]], config: DecodeConfig) -> l
 
 
 def fastest(run: Run, config: DecodeConfig, precision: str, alone: bool) -> CTranslate2Engine:
-    """The engine with the cores split as suits one sentence at a time, or many; measured once on each machine."""
-    folder = converted(run, precision)
-    splits = remembered_here(folder)
-    if "together" not in splits:
+    """The engine with the cores split as suits one sentence, or many; measured once on each machine for each beam."""
+    folder, beam = converted(run, precision), f"beam {config.beam}"
+    splits = remembered_here(folder).get(beam)
+    if splits is None:
         splits = measured(run, config, precision)
-        remember_here(folder, **splits)
+        remember_here(folder, **{beam: splits})
     return CTranslate2Engine(run, precision, Split(*splits["alone" if alone else "together"]))
 
 
