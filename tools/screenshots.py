@@ -118,7 +118,7 @@ def painter(browser: Browser, run: Path, out: Path) -> None:
     """A picture half painted: what the next code looks at."""
     with explored(browser, run, text="a large red circle") as page:
         page.get_by_role("slider", name="code", exact=True).fill("72")
-        page.get_by_role("slider", name="layer", exact=True).fill("2")
+        page.get_by_label("layer looked through").fill("2")
         panel(page, "picture", out / "explorer-dalle.png")
 
 
