@@ -101,7 +101,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     train_into(folder / "stripes", stripes.stripe_settings(), stripes.parts(stripes.stripes), on="cpu")
     train_into(folder / "moods", stripes.mood_settings(), stripes.parts(stripes.moods), on="cpu")
     train_into(folder / "flags", stripes.flag_settings(), stripes.parts(stripes.flags), on="cpu")
-    return {name: folder / name for name in ("stripes", "moods", "flags")}
+    train_into(folder / "judge", stripes.judge_settings(), stripes.parts(stripes.flags), on="cpu")
+    return {name: folder / name for name in ("stripes", "moods", "flags", "judge")}
 
 
 @pytest.fixture(scope="session")

@@ -85,3 +85,10 @@ def flag_settings(**train: Any) -> Settings:
 
 def parts(make: Any, train: int = 300, valid: int = 60) -> Parts[Any]:
     return Parts(make(train, 1), make(valid, 2))
+
+
+def judge_settings(**train: Any) -> Settings:
+    """To find the caption of a flag."""
+    model = {"family": "clip", "patch": 4, "summary": "mean", "max_positions": 9, "classes": 10, **SIZES}
+    learning = LEARNING | {"steps": 300, "learning_rate": 1e-2, "batch_tokens": 400} | train
+    return validate(Settings, {"tokenizer": {"size": 300}, "model": model, "train": learning}, "test")

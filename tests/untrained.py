@@ -50,6 +50,14 @@ def seer(**model: Any) -> Run:
     return run_of(sizes | model, {}, data={"labels": ("ant", "bee", "cow", "dog", "elk")})
 
 
+def judge(**model: Any) -> Run:
+    """It sees grey pictures of 8 × 12 pixels in six patches, and tells which of four sentences each is like."""
+    tokenizer = TextTokenizer.learn(SENTENCES * 5, size=330)
+    sizes = {"family": "clip", "picture": (8, 12), "patch": 4, "channels": 1, "classes": 7, "max_positions": 30}
+    labels = ("a wide street", "a dog", "a red circle", "an animal")
+    return run_of(sizes | {"vocabulary": len(tokenizer)} | model, {TEXT: tokenizer}, data={"labels": labels})
+
+
 def painter(**model: Any) -> Run:
     """It paints 8 × 12 pixels in six patterns and their colours after a text of twelve tokens."""
     text = TextTokenizer.learn(SENTENCES * 5, size=330)

@@ -2,11 +2,14 @@
 
     python benchmarks/families/dalle.py shapes FOLDER
     python benchmarks/families/dalle.py emoji FOLDER /path/to/emoji-captions
+    python benchmarks/families/dalle.py judged FOLDER JUDGE
 
 The run is left in the folder, and beside it pictures; a run that is there already is judged as it is. The shapes' split
 "test" puts together what was never seen together, two kinds of thing in one picture; in "unseen" there is a kind of
 thing, such as the red circle, that no picture of training had, alone or beside another. The emoji's last 100 captions
-are held out. Recipes: recipes/dalle-shapes.toml and recipes/dalle-emoji.toml.
+are held out. Recipes: recipes/dalle-shapes.toml and recipes/dalle-emoji.toml. The third takes any run that paints
+shapes, has a CLIP learn by recipes/clip-shapes.toml into the folder JUDGE, and tells how often the first of eight
+pictures is right, how often the one is that the CLIP chooses, and how often any of them is.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from regard.data import shapes
 from regard.data.gallery import read_gallery
 from regard.data.labelled import Parts
 from regard.data.pictures import Pictures, read_npz
+from regard.decoding.match import ranked
 from regard.decoding.paint import fitting, paint_each
 from regard.insight.painted import save_painted
 from regard.run import Run, load
@@ -32,6 +36,7 @@ from regard.training.train import train_into
 RECIPES = Path(__file__).parents[2] / "recipes"
 JUDGED = 500  # captions of each split
 SEED = 4242  # of those
+CHOSEN, EACH = 200, 8  # captions that a judge chooses for, and pictures of each
 
 
 def trained(recipe: str, folder: Path, corpus: Parts[Pictures] | None = None) -> Run:
@@ -58,6 +63,22 @@ def benchmark_shapes(folder: Path) -> None:
         save_painted(painted[:25], folder / f"{split}.png")
 
 
+def benchmark_judged(folder: Path, judge: Path) -> None:
+    painter, chooser = load(folder), trained("clip-shapes.toml", judge)
+    for split in ("test", "unseen"):
+        captions = shapes.pictures(split, CHOSEN, SEED).captions
+        painted = paint_each(painter, [caption for caption in captions for _ in range(EACH)])
+        right = np.array([shapes.judge(each.caption, each.pixels).right for each in painted]).reshape(-1, EACH)
+        pixels = np.stack([each.pixels for each in painted]).reshape(len(captions), EACH, *painted[0].pixels.shape)
+        best = [ranked(chooser, each, caption)[0] for each, caption in zip(pixels, captions, strict=True)]
+        shares = right[:, 0].mean(), right[np.arange(len(best)), best].mean(), right.any(1).mean()
+        first, chosen, any_of = (f"{100 * share:.1f} %" for share in shares)
+        print(
+            f"{split}, {len(captions)} captions: first {first}, chosen of {EACH} {chosen}, any of them {any_of}",
+            flush=True,
+        )
+
+
 def benchmark_emoji(folder: Path, data: Path) -> None:
     lines = (data / "captions.tsv").read_text(encoding="utf-8").splitlines()[1:]
     pictures = read_npz(data / "twemoji32.npz")
@@ -74,5 +95,7 @@ if __name__ == "__main__":
             benchmark_shapes(Path(folder))
         case ["emoji", folder, data]:
             benchmark_emoji(Path(folder), Path(data))
+        case ["judged", folder, judge]:
+            benchmark_judged(Path(folder), Path(judge))
         case _:
             sys.exit(__doc__)

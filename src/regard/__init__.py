@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from regard.decoding.ensemble import ensemble
     from regard.decoding.fill import fill
     from regard.decoding.generate import generate
+    from regard.decoding.match import match
     from regard.decoding.paint import paint
     from regard.decoding.tag import tag
     from regard.decoding.translate import translate
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from regard.training.codes import evaluate_pictures
     from regard.training.evaluate import evaluate
     from regard.training.foretell import evaluate_text
+    from regard.training.likeness import evaluate_matches
     from regard.training.train import train
 
 HOMES = {
@@ -59,6 +61,7 @@ HOMES = {
     "ensemble": "regard.decoding.ensemble",
     "evaluate": "regard.training.evaluate",
     "evaluate_classes": "regard.training.accuracy",
+    "evaluate_matches": "regard.training.likeness",
     "evaluate_pictures": "regard.training.codes",
     "evaluate_text": "regard.training.foretell",
     "explain": "regard.insight.explain",
@@ -66,6 +69,7 @@ HOMES = {
     "fill": "regard.decoding.fill",
     "generate": "regard.decoding.generate",
     "load": "regard.run",
+    "match": "regard.decoding.match",
     "paint": "regard.decoding.paint",
     "tag": "regard.decoding.tag",
     "train": "regard.training.train",
@@ -83,6 +87,7 @@ __all__ = [
     "ensemble",
     "evaluate",
     "evaluate_classes",
+    "evaluate_matches",
     "evaluate_pictures",
     "evaluate_text",
     "explain",
@@ -90,6 +95,7 @@ __all__ = [
     "fill",
     "generate",
     "load",
+    "match",
     "paint",
     "tag",
     "train",

@@ -60,7 +60,10 @@ GOES_WITH = {  # options that mean something for some runs or inputs alone; with
     },
     "generate": {
         "a run that writes text": "--tokens --beam --json",
-        "a run that paints": "--out",
+        "a run that paints": "--out --judge --of",
+    },
+    "classify": {
+        "a run that compares pictures with captions": "--caption",
     },
     "explain": {
         "a run that translates": "--from --to --beam",
@@ -438,7 +441,11 @@ def evaluate(
         foretold = regard.evaluate_text(loaded, text, stride)
         typer.echo(json.dumps(asdict(foretold)) if as_json else str(foretold))
         return
-    judges = {"classify": regard.evaluate_classes, "paint": regard.evaluate_pictures}
+    judges = {
+        "classify": regard.evaluate_classes,
+        "paint": regard.evaluate_pictures,
+        "match": regard.evaluate_matches,
+    }
     if pairs is not None and loaded.task in judges:
         found = judges[loaded.task](loaded, pairs)
         typer.echo(json.dumps(asdict(found), ensure_ascii=False) if as_json else str(found))
@@ -469,6 +476,10 @@ def generate(
     ] = None,
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="How many to write, at most.")] = 200,
     n: Annotated[int, typer.Option("--n", min=1, help="How many texts or pictures.")] = 1,
+    judge: Annotated[
+        Path | None, typer.Option("--judge", metavar="RUN2", help="Keep the pictures that this run finds most fitting.")
+    ] = None,
+    of: Annotated[int | None, typer.Option("--of", min=1, help="With --judge: from how many. [eight for each]")] = None,
     temperature: Annotated[
         float | None, typer.Option("--temperature", help="Below 1 keeps to the likely, above 1 strays. [run's own: 1]")
     ] = None,
@@ -496,6 +507,8 @@ def generate(
     from regard.decoding.generate import stream
     from regard.insight import painted
 
+    if of is not None and judge is None:
+        raise typer.BadParameter("--of says how many --judge chooses from: give both, or --n alone.")
     if caption is not None and prompt is not None:
         raise typer.BadParameter("CAPTION and --prompt are one and the same: give one of them.")
     named = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p, "seed": seed, "beam": beam}
@@ -511,7 +524,8 @@ def generate(
     opening = given or ""
     if out:
         painted.check(out)
-        typer.echo(painted.save_painted(regard.paint(loaded, opening, n=n, **decode), out))
+        among = regard.load(judge, on=device) if judge else None
+        typer.echo(painted.save_painted(regard.paint(loaded, opening, n=n, judge=among, of=of, **decode), out))
         return
     if n == 1 and "beam" not in decode and not as_json:
         typer.echo(opening, nl=False)
@@ -560,12 +574,17 @@ def fill(
 
 @app.command()
 def classify(
+    context: typer.Context,
     run: RunFolder,
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="FILES", help="Pictures (.png, .jpg, .npz), or files of texts, one a line."),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="So many of the likeliest classes of each.")] = 1,
+    captions: Annotated[
+        list[str] | None,
+        typer.Option("--caption", help="What a picture may show, for a run that compares; repeatable."),
+    ] = None,
     as_json: Json = False,
     device: OnDevice = Device.auto,
 ) -> None:
@@ -574,7 +593,13 @@ def classify(
     from regard.decoding.classify import inputs
 
     loaded = regard.load(run, on=device)
-    for each in regard.classify(loaded, inputs(loaded, files or ["-"]), top=top):
+    refuse_idle(context, kind_of(loaded))
+    given = inputs(loaded, files or ["-"])
+    compares = loaded.task == "match"
+    found = (
+        regard.match(loaded, given, captions or (), top=top) if compares else regard.classify(loaded, given, top=top)
+    )
+    for each in found:
         typer.echo(json.dumps(asdict(each), ensure_ascii=False) if as_json else str(each))
 
 

@@ -62,6 +62,7 @@ USES = {
     "fill": Use("fills in words", "does not fill in words", "fill"),
     "classify": Use("tells classes apart", "does not tell classes apart", "classify"),
     "tag": Use("tags words", "does not tag words", "tag"),
+    "match": Use("compares pictures with captions", "does not compare pictures with captions", "classify"),
 }
 
 HEADS = {"fill": "fills", "classify": "classes", "tag": "tags"}  # the setting that says whether a network has one

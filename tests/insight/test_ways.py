@@ -19,6 +19,7 @@ import untrained
 from regard.config import validate
 from regard.decoding.classify import classify
 from regard.decoding.fill import fill
+from regard.decoding.match import match, read_captions
 from regard.decoding.paint import paint, text_ids
 from regard.errors import RegardError
 from regard.insight import bundle, views
@@ -55,6 +56,7 @@ KINDS: dict[str, tuple[Any, Any]] = {  # how a run is made, and what it is given
     "sees": (untrained.seer, untrained.photograph()),
     "sees, without a class token": (lambda: untrained.seer(summary="mean", norm="post"), untrained.photograph()),
     "paints": (untrained.painter, CAPTION),
+    "compares": (untrained.judge, untrained.photograph()),
 }
 for position in ("halves", "rotary", "alibi", "shaw", "t5"):
     KINDS[f"writes, {position}"] = (lambda position=position: untrained.writer(position=position), PROMPT)
@@ -73,7 +75,9 @@ def test_what_is_shown_is_what_the_network_computed(answer):
     run, seen, look = answer.run, answer.seen, views.look(answer)
     with record(run.model) as trace:
         if seen.trace.patches is not None and not seen.read:
-            logits = run.model(to_tensor(seen.trace.patches.pixels[None]))
+            pictures = to_tensor(seen.trace.patches.pixels[None])
+            captions = read_captions(run, run.settings.data.labels) if run.task == "match" else None
+            logits = run.model(pictures) if captions is None else run.model.likeness(run.model.see(pictures), captions)
         elif seen.read:
             logits = run.model(torch.tensor([[token.id for token in look.read.tokens]]))[0]
         else:
@@ -276,6 +280,15 @@ def test_a_picture_is_classified_as_it_is_elsewhere_and_comes_back_as_it_was_see
     assert look.question["picture"] == look.picture.image, "a link asks for what was seen"
     again = views.look(ask(run, Question.model_validate(look.question)))
     assert again.steps == look.steps
+
+
+def test_a_picture_is_compared_with_the_captions_that_the_run_keeps_as_it_is_elsewhere():
+    run, photograph = untrained.judge(), untrained.photograph()
+    [found] = match(run, [photograph], top=4)
+    look = views.look(looked(run, photograph))
+    assert look.translation == found.labels[0]
+    assert [option.piece for option in look.steps[0].options] == list(found.labels)
+    assert [option.probability for option in look.steps[0].options] == pytest.approx(found.probabilities, abs=1e-5)
 
 
 def test_the_roll_out_is_the_product_of_what_each_layer_passes_on():
@@ -495,4 +508,6 @@ def test_a_run_without_a_head_is_not_looked_into(run, given, verb):
 
 
 def test_attention_is_counted_in_every_kind(answer):
-    assert sum(isinstance(each, Attention) for each in answer.run.model.modules()) == len(answer.seen.trace.weights)
+    """All but what reads captions beside a picture, before it is asked about."""
+    looking = [name for name, each in answer.run.model.named_modules() if isinstance(each, Attention)]
+    assert [name for name in looking if not name.startswith("reader.")] == list(answer.seen.trace.weights)

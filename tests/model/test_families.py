@@ -14,6 +14,7 @@ from torch import Tensor
 from regard.config import (
     BartConfig,
     BertConfig,
+    ClipConfig,
     DalleConfig,
     DistilbertConfig,
     Gpt2Config,
@@ -48,6 +49,7 @@ CONFIGS = {
     "gpt3": Gpt3Config(**TEXT, band=2),
     "vit": VitConfig(**VIT),
     "dalle": DalleConfig(**DALLE),
+    "clip": ClipConfig(**VIT, vocabulary=VOCABULARY, max_positions=13),
 }
 POSITIONS: list[Any] = ["learned", "halves", "interleaved", "rotary", "alibi", "shaw", "t5", "none"]
 WRITERS: dict[str, Any] = {name: CONFIGS[name] for name in ("gpt", "gpt2", "gpt3", "dalle")}
@@ -85,6 +87,8 @@ def given_to(name: str) -> tuple[Tensor, ...]:
             return ids(3, 7), torch.ones(3, 7, dtype=torch.bool)
         case "vit":
             return (torch.randn(3, 2, 8, 20),)
+        case "clip":
+            return torch.randn(3, 2, 8, 20), ids(4, 7), torch.ones(4, 7, dtype=torch.bool)
         case _:
             return (ids(3, LENGTH),)
 
@@ -104,6 +108,7 @@ def test_every_family_says_what_it_is_for():
         **dict.fromkeys(("gpt", "gpt2", "gpt3"), ("write",)),
         "vit": ("classify",),
         "dalle": ("paint",),
+        "clip": ("match",),
     }
 
 
@@ -131,13 +136,30 @@ def test_tracing_changes_no_logit_and_sees_every_attention(name: str):
     assert len(trace.named(kind)) == getattr(model, kind).blocks.__len__()
 
 
+def test_clip_is_a_vit_and_a_bert_and_the_cosine_between_what_they_say():
+    config = ClipConfig(**VIT, vocabulary=VOCABULARY, max_positions=13)
+    both, pictures, texts = make(config), torch.randn(3, 2, 8, 20), ids(4, 7)
+    readable = torch.arange(7) < torch.tensor([[7], [2], [5], [6]])
+    vit, bert = make(VitConfig(**VIT)), make(BertConfig(**TEXT, classes=5, fills=False, token_types=0, norm="pre"))
+    shared = both.state_dict()
+    vit.load_state_dict({name: shared[name] for name in vit.state_dict()})
+    bert.load_state_dict({name: shared[f"reader.{name}"] for name in bert.state_dict()})
+    with torch.no_grad():
+        both.reader_sharpness.fill_(1.3)
+        seen, read = vit(pictures), bert.classify(bert.states(texts, readable))
+        cosines = F.cosine_similarity(seen.unsqueeze(1), read.unsqueeze(0), dim=-1)
+        torch.testing.assert_close(both(pictures, texts, readable), torch.tensor(1.3).exp() * cosines)
+        both.reader_sharpness.fill_(9.0)
+        torch.testing.assert_close(both(pictures, texts, readable), 100 * cosines)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_new_network_is_as_unsure_as_guessing(name: str):
     """However it starts: logits are near each other, and no gradient is nowhere."""
     model: Any = build(CONFIGS[name])
     logits = model(*given_to(name))
     logits.log_softmax(-1)[..., 0].mean().backward()
-    assert logits.std() < 3
+    assert logits.std() < (1 / 0.07 if name == "clip" else 3)  # cosines, as sharp as the paper starts
     heads = ("pooler", "classifier", "tagger") if hasattr(model, "fill") else ()  # which this pass does not ask
     for part, parameter in model.named_parameters():
         assert parameter.grad is not None or part.startswith(heads), part

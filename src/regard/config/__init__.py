@@ -17,6 +17,7 @@ from regard.config.base import Config
 from regard.config.networks import (
     BartConfig,
     BertConfig,
+    ClipConfig,
     DalleConfig,
     DecoderConfig,
     DistilbertConfig,
@@ -38,6 +39,7 @@ __all__ = [
     "FORMAT",
     "BartConfig",
     "BertConfig",
+    "ClipConfig",
     "Config",
     "DalleConfig",
     "DataConfig",

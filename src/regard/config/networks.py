@@ -235,6 +235,24 @@ class VitConfig(StackConfig):
         return self
 
 
+class ClipConfig(VitConfig):
+    """Radford et al. 2021, "Learning transferable visual models from natural language supervision".
+
+    Two networks of these sizes, one for pictures and one for texts.
+    """
+
+    family: Literal["clip"] = "clip"  # pyright: ignore[reportIncompatibleVariableOverride]
+    vocabulary: Whole = 0  # filled in from the tokenizer
+    max_positions: Count = 64  # tokens of a text
+    classes: Count = 128  # how long the vectors are that pictures and texts become
+
+    @property
+    def reader(self) -> BertConfig:
+        """The network for texts."""
+        alike = {*StackConfig.model_fields, "vocabulary", "max_positions", "classes"}
+        return BertConfig.model_validate({**self.model_dump(include=alike), "token_types": 0, "fills": False})
+
+
 def a_translator_unless_said(given: Any) -> Any:
     return {"family": "translator", **given} if isinstance(given, Mapping) else given
 
@@ -249,7 +267,8 @@ ModelConfig = Annotated[
     | Gpt2Config
     | Gpt3Config
     | VitConfig
-    | DalleConfig,
+    | DalleConfig
+    | ClipConfig,
     Field(discriminator="family"),
     BeforeValidator(a_translator_unless_said),
 ]

@@ -72,7 +72,7 @@ class Batch(ABC):
     def to(self, device: torch.device) -> Self:
         return type(self)(*(tensor.to(device) for tensor in vars(self).values()))
 
-    def cut(self, parts: int) -> list[Self]:
+    def cut(self, parts: int) -> Sequence[Self]:
         """As many batches, or fewer where there are fewer rows, with about as many rows each."""
         tensors = list(vars(self).values())
         columns = (tensor.tensor_split(min(parts, len(tensors[0]))) for tensor in tensors)

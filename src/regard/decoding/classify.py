@@ -44,7 +44,7 @@ def classify(run: Run, given: Iterable[str | Path | np.ndarray] | AsTheyCome, *,
 
 def inputs(run: Run, files: Sequence[str]) -> Iterable[Any] | AsTheyCome:
     """What files hold for a run: pictures one each, texts one a line; - is the lines of stdin, as they come."""
-    run.require("classify")
+    run.require("classify", "match")
     return intake(run).inputs(files)
 
 
@@ -52,9 +52,14 @@ def answers(run: Run, windows: Iterable[list[Any]], top: int) -> Iterator[Classi
     takes, names = intake(run), names_of(run)
     for window in windows:
         shown, examples = takes.unlabelled(window)
-        for name, row in zip(shown, logits_of(run, takes, examples).softmax(-1), strict=True):
-            probabilities, places = row.topk(min(top, len(names)))
-            yield Classified(name, tuple(names[place] for place in places.tolist()), tuple(probabilities.tolist()))
+        yield from likeliest(shown, logits_of(run, takes, examples), names, top)
+
+
+def likeliest(shown: Sequence[str], logits: Tensor, names: tuple[str, ...], top: int) -> Iterator[Classified]:
+    """Of each that is shown, the classes of the largest logits (N, classes)."""
+    for name, row in zip(shown, logits.softmax(-1), strict=True):
+        probabilities, places = row.topk(min(top, len(names)))
+        yield Classified(name, tuple(names[place] for place in places.tolist()), tuple(probabilities.tolist()))
 
 
 @torch.inference_mode()

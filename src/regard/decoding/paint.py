@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from regard.config import DecodeConfig, validate
+from regard.decoding.match import ranked
 from regard.decoding.rules import Rules
 from regard.decoding.sample import draw, exponential, generator
 from regard.decoding.torch_engine import MARGIN
@@ -31,6 +32,7 @@ from regard.run import IMAGE, TEXT, Run
 from regard.tokens.text import BOS, EOS, PAD
 
 TOGETHER = 64  # pictures that are drawn side by side
+FOR_EACH = 8  # that is kept, so many are painted where a judge chooses
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,30 @@ class Painted:
     log_probability: float  # the network's own, of the codes
 
 
-def paint(run: Run, caption: str, *, n: int = 1, cached: bool = True, **decode: Any) -> list[Painted]:
-    """So many pictures of a caption; keywords override the run's decode settings. Each is the same however many."""
+def paint(
+    run: Run,
+    caption: str,
+    *,
+    n: int = 1,
+    judge: Run | None = None,
+    of: int | None = None,
+    cached: bool = True,
+    **decode: Any,
+) -> list[Painted]:
+    """So many pictures of a caption; keywords override the run's decode settings. Each is the same however many.
+
+    With a judge, a run that compares pictures with captions, they are the best `of` more, eight for each unless said.
+    """
     if n < 1:
         raise ConfigError(f"n={n} should be at least 1")
-    return paint_each(run, [caption] * n, range(n), cached=cached, **decode)
+    if judge is None:
+        return paint_each(run, [caption] * n, range(n), cached=cached, **decode)
+    of = FOR_EACH * n if of is None else of
+    if of < n:
+        raise ConfigError(f"of={of} are too few to choose n={n} from: paint more, or keep fewer")
+    judge.require("match")
+    painted = paint_each(run, [caption] * of, range(of), cached=cached, **decode)
+    return [painted[place] for place in ranked(judge, np.stack([each.pixels for each in painted]), caption)[:n]]
 
 
 def paint_each(

@@ -7,6 +7,7 @@ from typing import overload
 from regard.config import ModelConfig, TranslatorConfig
 from regard.model.bart import Bart
 from regard.model.bert import Bert
+from regard.model.clip import Clip
 from regard.model.dalle import Dalle
 from regard.model.distilbert import Distilbert
 from regard.model.gpt import Gpt
@@ -28,6 +29,7 @@ FAMILIES: dict[str, type[Network]] = {
     "gpt3": Gpt3,
     "vit": Vit,
     "dalle": Dalle,
+    "clip": Clip,
 }
 
 

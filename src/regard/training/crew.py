@@ -26,7 +26,7 @@ class Crew:
     def __init__(self, device: torch.device):
         self.threads = torch.get_num_threads() if device.type == "cpu" else 1
 
-    def cut(self, batch: Batch) -> list[Batch]:
+    def cut(self, batch: Batch) -> Sequence[Batch]:
         """The batch in parts of like size."""
         return batch.cut(max(1, min(self.threads, batch.work // LEAST)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from regard.insight.ways.matching import Matching
 from regard.insight.ways.painting import Painting
 from regard.insight.ways.reading import Classifying, Filling, Tagging
 from regard.insight.ways.seeing import Seeing
@@ -21,6 +22,7 @@ WAYS: dict[tuple[str, str], type[Way]] = {
     ("tag", "texts"): Tagging,
     ("classify", "pictures"): Seeing,
     ("paint", "texts"): Painting,
+    ("match", "pictures"): Matching,
 }
 
 

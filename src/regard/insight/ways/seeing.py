@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard.config import DecodeConfig, validate
 from regard.data.gallery import DIGITS, read_part
@@ -48,6 +49,10 @@ class Seeing(Way):
     @property
     def vocabulary(self) -> dict[str, int]:
         return {"source": 0, "target": self.run.model.config.classes}
+
+    @property
+    def longest(self) -> int | None:
+        return None  # a picture is brought to as many patches as there are positions
 
     @property
     def examples(self) -> list[str]:
@@ -95,8 +100,12 @@ class Seeing(Way):
         short_enough(count, most, "a picture")
         pixels = self.fitted(from_address(question.picture))
         with evaluating(run.model), torch.no_grad(), recorded(run.model) as seen:
-            logits = run.model(to_tensor(pixels[None]).to(run.device)).float().cpu()  # (1, classes)
+            logits = self.said(to_tensor(pixels[None]).to(run.device))  # (1, classes)
         target = logits.argmax(-1).tolist()
         found = Pass(**vars(seen), logits=logits, source=range(count), target=target)
         patches = Patches(pixels, (self.rows, self.columns), row=self.first, column=self.first)
         return self.named(found, question.text, self.pieces("target", target)[0], patches=patches)
+
+    def said(self, pictures: Tensor) -> Tensor:
+        """Logits of what each picture is of, (B, classes)."""
+        return self.run.model(pictures).float().cpu()

@@ -10,6 +10,7 @@ from regard.run import task_of
 from regard.training.tasks.classifying import Classifying
 from regard.training.tasks.denoising import Denoising
 from regard.training.tasks.filling import Filling
+from regard.training.tasks.matching import Matching
 from regard.training.tasks.painting import Painting
 from regard.training.tasks.tagging import Tagging
 from regard.training.tasks.task import Account, Task, Validation
@@ -26,6 +27,7 @@ TASKS: dict[str, type[Task[Any, Any]]] = {
     "tag": Tagging,
     "classify": Classifying,
     "paint": Painting,
+    "match": Matching,
 }
 
 
