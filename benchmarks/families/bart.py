@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,9 @@ def resampled(started: regard.Run, scratch: regard.Run, pairs: list[Pair]) -> st
     """BLEU of both, and the p of the second's being as good, by a thousand draws of as many sentences."""
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     runs = zip(NAMES, (scratch, started), strict=True)
-    said = [(name, [each.text for each in regard.translate(run, sources)]) for name, run in runs]
+    said: list[tuple[str, Sequence[str]]] = [
+        (name, [each.text for each in regard.translate(run, sources)]) for name, run in runs
+    ]
     _, scores = PairedTest(said, {"BLEU": BLEU()}, [references], "bs", n_samples=1000, n_jobs=1)()
     found = [each for each in scores["BLEU"] if isinstance(each, Result)]
     told = ", ".join(f"{each.score:.2f} {name}" for each, name in zip(found, NAMES, strict=True))
