@@ -7,8 +7,8 @@
 The run is left in the folder, and beside it pictures; a run that is there already is judged as it is. The shapes' split
 "test" puts together what was never seen together, two kinds of thing in one picture; in "unseen" there is a kind of
 thing, such as the red circle, that no picture of training had, alone or beside another. The emoji's last 100 captions
-are held out. Recipes: recipes/dalle-shapes.toml and recipes/dalle-emoji.toml. The third takes any run that paints
-shapes, has a CLIP learn by recipes/clip-shapes.toml into the folder JUDGE, and tells how often the first of eight
+are held out. Recipes: recipes/dalle-shapes.toml and recipes/dalle-emoji.toml. The third has a CLIP
+learn from the same shapes, by recipes/clip-shapes.toml, into the folder JUDGE, and tells how often the first of eight
 pictures is right, how often the one is that the CLIP chooses, and how often any of them is.
 """
 
@@ -36,7 +36,7 @@ from regard.training.train import train_into
 RECIPES = Path(__file__).parents[2] / "recipes"
 JUDGED = 500  # captions of each split
 SEED = 4242  # of those
-CHOSEN, EACH = 200, 8  # captions that a judge chooses for, and pictures of each
+CHOSEN, EACH = 100, 8  # captions that a judge chooses for, and pictures of each
 
 
 def trained(recipe: str, folder: Path, corpus: Parts[Pictures] | None = None) -> Run:
@@ -64,7 +64,7 @@ def benchmark_shapes(folder: Path) -> None:
 
 
 def benchmark_judged(folder: Path, judge: Path) -> None:
-    painter, chooser = load(folder), trained("clip-shapes.toml", judge)
+    painter, chooser = trained("dalle-shapes.toml", folder), trained("clip-shapes.toml", judge)
     for split in ("test", "unseen"):
         captions = shapes.pictures(split, CHOSEN, SEED).captions
         painted = paint_each(painter, [caption for caption in captions for _ in range(EACH)])

@@ -195,7 +195,7 @@ def test_a_family_that_transformers_does_not_have_is_refused(tmp_path: Path):
     run = random_run("gpt3", "unigram", tmp_path / "run")
     with pytest.raises(RegardError) as caught:
         regard.export(run, "huggingface", tmp_path / "out")
-    assert str(caught.value) == "transformers has no network such as model.family=gpt3: a run of it stays with regard"
+    assert str(caught.value) == "transformers has no network just like model.family=gpt3: a run of it stays with regard"
 
 
 CONTROL = ("<pad>", "<unk>", "<s>", "</s>")

@@ -102,7 +102,7 @@ def export(run: Run, out: Path, precision: str = "float32") -> None:
     elif isinstance(run.settings.model, TranslatorConfig):
         export_translator(run, out)
     else:
-        raise ConfigError(f"transformers has no network such as model.family={family}: a run of it stays with regard")
+        raise ConfigError(f"transformers has no network just like model.family={family}: a run of it stays with regard")
 
 
 def export_translator(run: Run, out: Path) -> None:
