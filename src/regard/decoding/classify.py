@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,12 +62,17 @@ def likeliest(shown: Sequence[str], logits: Tensor, names: tuple[str, ...], top:
         yield Classified(name, tuple(names[place] for place in places.tolist()), tuple(probabilities.tolist()))
 
 
-@torch.inference_mode()
 def logits_of(run: Run, takes: Intake, examples: Sequence[Any]) -> Tensor:
     """Of the class of each example, (N, classes), in their order."""
-    model = run.model.eval()
-    found = torch.zeros(len(examples), model.config.classes)
+    return of_each(run, takes, examples, lambda *inputs: run.model.classify(run.model.states(*inputs)))
+
+
+@torch.inference_mode()
+def of_each(run: Run, takes: Intake, examples: Sequence[Any], say: Callable[..., Tensor]) -> Tensor:
+    """What a network says of batches of examples, (N, classes), in their order."""
+    run.model.eval()
+    found = torch.zeros(len(examples), run.model.config.classes)
     for group in grouped(examples, BUDGET, range(len(examples))):
         batch = takes.collate([examples[place] for place in group]).to(run.device)
-        found[group] = model.classify(model.states(*batch.inputs)).float().cpu()
+        found[group] = say(*batch.inputs).float().cpu()
     return found

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.data.batch import grouped
 from regard.data.image import resized
-from regard.data.labelled import Picture, collate_pictures, collate_texts
+from regard.data.labelled import Picture
 from regard.data.pictures import Pictures
-from regard.decoding.classify import BUDGET, WINDOW, Classified, likeliest
+from regard.decoding.classify import WINDOW, Classified, likeliest, of_each
 from regard.decoding.intake import PictureIntake, TextIntake
 from regard.decoding.windows import in_windows
 from regard.errors import ConfigError, DataError
@@ -53,25 +52,15 @@ def likeness(run: Run, seen: Tensor, read: Tensor) -> Tensor:
     return run.model.likeness(seen.to(run.device), read.to(run.device)).float().cpu()
 
 
-@torch.inference_mode()
 def see_pictures(run: Run, pictures: Sequence[Picture]) -> Tensor:
     """A vector of each, (N, classes), in their order."""
-    model = run.model.eval()
-    found = torch.zeros(len(pictures), model.config.classes)
-    for group in grouped(pictures, BUDGET, range(len(pictures))):
-        batch = collate_pictures([pictures[place] for place in group]).to(run.device)
-        found[group] = model.see(*batch.inputs).float().cpu()
-    return found
+    return of_each(run, PictureIntake(run), pictures, run.model.see)
 
 
-@torch.inference_mode()
 def read_captions(run: Run, captions: Sequence[str]) -> Tensor:
     """The same of captions, (M, classes)."""
     if empty := [caption for caption in captions if not caption.strip()]:
         raise DataError(f"the caption {empty[0]!r} is empty: say what a picture may show")
-    model, (_, texts) = run.model.eval(), TextIntake(run).unlabelled(captions)
-    found = torch.zeros(len(texts), model.config.classes)
-    for group in grouped(texts, BUDGET, range(len(texts))):
-        batch = collate_texts([texts[place] for place in group]).to(run.device)
-        found[group] = model.read(*batch.inputs).float().cpu()
-    return found
+    takes = TextIntake(run)
+    _, texts = takes.unlabelled(captions)
+    return of_each(run, takes, texts, run.model.read)
