@@ -27,13 +27,14 @@ def pairs(count: int, seed: int) -> list[Pair]:
 
 def settings(**train: Any) -> Settings:
     learning = {
-        "steps": 400,
+        "steps": 500,
+        "optimizer": "muon",  # learns it without a mistake from every seed tried, whatever processor adds the sums up
         "warmup": 20,
         "learning_rate": 8e-3,
         "schedule": "cosine",
         "label_smoothing": 0.0,
         "batch_tokens": 512,
-        "validate_every": 200,
+        "validate_every": 250,
         "precision": "float32",
         "log_every": 100,
     }

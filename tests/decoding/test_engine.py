@@ -207,9 +207,12 @@ def test_weighed_hypotheses_are_as_likely_as_the_search_finds_them(run: Run):
         [own] = TorchEngine(run).search([source], config)
         result = engine.within({0: source}, config, limits_of([source], config)[0])[0]
         weighed = engine.weighed(source, engine.found(result, config, best=4), config)
-        assert [each.ids for each in weighed.hypotheses] == [each.ids for each in own.hypotheses]
-        assert [each.finished for each in weighed.hypotheses] == [each.finished for each in own.hypotheses]
-        for mine, searched in zip(weighed.hypotheses, own.hypotheses, strict=True):
+        known = {each.ids: each for each in own.hypotheses}  # CTranslate2 may give up on a last one that nobody wants
+        both = [(each, known[each.ids]) for each in weighed.hypotheses]
+        assert [searched for _, searched in both] == own.hypotheses[: len(both)]
+        assert len(both) >= 3
+        for mine, searched in both:
+            assert mine.finished == searched.finished
             assert (mine.score, mine.log_probability) == pytest.approx(
                 (searched.score, searched.log_probability), abs=1e-5
             )

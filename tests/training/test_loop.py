@@ -157,7 +157,8 @@ def test_metrics_tell_loss_rate_speed_and_validation(tmp_path):
 def test_accumulated_batches_teach_what_one_large_batch_teaches(tmp_path):
     """4 × B = 1 × 4B, in parameters after a step, when the same sentences are in both."""
     pairs = counting_pairs(30, 3)
-    settings = counting_settings(steps=1, warmup=1, validate_every=1, batch_tokens=4096, learning_rate=1.0, epsilon=1.0)
+    step = {"steps": 1, "warmup": 1, "validate_every": 1, "batch_tokens": 4096}
+    settings = counting_settings(**step, optimizer="adamw", learning_rate=1.0, epsilon=1.0)
     whole = train_pairs_into(tmp_path / "whole", settings, pairs, [], on="cpu")
     examples = Translation(whole, Pairs(pairs, [])).examples(0)
     count = len(grouped(examples, 32, range(len(examples))))
