@@ -74,6 +74,8 @@ def test_a_judge_keeps_the_best_of_what_is_painted(painter, judge):
 def test_mistakes_are_told(painter, judge):
     with pytest.raises(ConfigError, match="of=2 are too few to choose n=3 from: paint more, or keep fewer"):
         regard.paint(painter, "red over blue", n=3, judge=judge, of=2)
+    with pytest.raises(ConfigError, match="of=2 says how many a judge chooses from: give judge, too, or n alone"):
+        regard.paint(painter, "red over blue", of=2)
     with pytest.raises(RunError, match="paints and does not compare pictures with captions: try regard generate"):
         regard.paint(painter, "red over blue", judge=painter)
     with pytest.raises(RunError, match="compares pictures with captions and does not tell classes apart"):

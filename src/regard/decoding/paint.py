@@ -61,6 +61,8 @@ def paint(
     """
     if n < 1:
         raise ConfigError(f"n={n} should be at least 1")
+    if judge is None and of is not None:
+        raise ConfigError(f"of={of} says how many a judge chooses from: give judge, too, or n alone")
     if judge is None:
         return paint_each(run, [caption] * n, range(n), cached=cached, **decode)
     of = FOR_EACH * n if of is None else of

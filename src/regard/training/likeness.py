@@ -24,6 +24,7 @@ from regard.training.codes import captioned
 from regard.training.objective import Loss, Objective
 
 AMONG = 100  # captions that the right one is to be found among
+ROWS = 1000  # pictures that are compared with all captions at once
 
 
 class Matched(NamedTuple):
@@ -121,7 +122,12 @@ def find(run: Run, pictures: Pictures) -> Found:
     own = torch.tensor([place[caption] for caption in pictures.captions])  # (N,)
     shown = (own.unsqueeze(1) + torch.arange(among)) % len(names)  # (N, among), the right one first
     read, seen = read_captions(run, names), see_pictures(run, PictureIntake(run).labelled(pictures))
-    logits = likeness(run, seen, read).gather(1, shown)
+    logits = torch.cat(  # a few rows at a time: all pictures with all captions may be too many
+        [
+            likeness(run, rows, read).gather(1, places)
+            for rows, places in zip(seen.split(ROWS), shown.split(ROWS), strict=True)
+        ]
+    )
     share = float((logits.argmax(1) == 0).double().mean())
     loss = float(-logits.log_softmax(-1)[:, 0].mean())
     return Found(share, wilson(share, len(pictures)), loss, len(pictures), among)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -28,11 +29,12 @@ M = TypeVar("M")
 B = TypeVar("B", bound=Batch)
 
 
-class Objective(Generic[M, B]):
+class Objective(ABC, Generic[M, B]):
     """What a task makes small: the loss of a model on some rows of a batch. Several threads ask at once."""
 
+    @abstractmethod
     def loss(self, model: M, part: B) -> Loss:
-        raise NotImplementedError
+        """Its sums over those rows."""
 
     def watching(self, model: M) -> AbstractContextManager[Any]:
         """What is to be seen inside the model while a step is taken; nothing, for most."""
