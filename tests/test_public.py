@@ -10,7 +10,10 @@ from types import ModuleType
 import pytest
 
 import regard
+from process import REGARD
 from regard.config import FORMAT
+
+COMMANDS = [REGARD], [sys.executable, "-m", "regard"]
 
 
 def test_the_public_names_are_these():
@@ -61,6 +64,12 @@ def test_a_run_folder_has_format_1_and_these_files(counting):
         "model.safetensors",
         "tokenizer.model",
     ]
+
+
+def test_the_command_is_the_module_too():
+    called = [subprocess.run([*command, "trian"], capture_output=True, text=True) for command in COMMANDS]
+    assert [each.returncode for each in called] == [2, 2]
+    assert called[0].stderr.replace("regard", "python -m regard", 2) == called[1].stderr
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["train", "--help"], ["translate", "--help"]])

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,7 @@ from regard.config.base import Config, Whole
 from regard.data.batch import Example, PairBatch, collate, grouped
 from regard.errors import RunError
 from regard.languages import lead_of
+from regard.model.listening import crossing
 from regard.model.translator import Translator
 from regard.run import Run
 from regard.tokens.words import by_word, words_of
@@ -103,19 +103,7 @@ def looking(model: Translator, layers: set[int]) -> Iterator[dict[int, Tensor]]:
     """Within, each pass leaves the weights (B, H, steps, S) with which these layers of the decoder saw the memory."""
     seen: dict[int, Tensor] = {}
 
-    def note(layer: int) -> Callable[..., None]:
-        def hook(attention: Any, given: tuple[Tensor, ...], output: Tensor) -> None:
-            x, memory, mask, _ = given
-            seen[layer] = attention.weights(x, memory, mask).float()
-
-        return hook
-
     if not isinstance(model, Translator):
         raise RunError("what is looked at can be told of one run, not of several together: ask one of them")
-    crossings = {layer: model.decoder.blocks[layer].get_submodule("cross_attention") for layer in layers}
-    hooks = [crossing.register_forward_hook(note(layer)) for layer, crossing in crossings.items()]
-    try:
+    with crossing(model, layers, seen.__setitem__):
         yield seen
-    finally:
-        for hook in hooks:
-            hook.remove()

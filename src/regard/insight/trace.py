@@ -1,4 +1,4 @@
-"""Trace, what one forward pass looked at; record, which fills one from outside; hooked, how it listens.
+"""Trace, what one forward pass looked at, and record, which fills one from outside.
 
     with record(model) as trace:
         logits = model(source, target, readable)
@@ -10,7 +10,7 @@ Layers and heads are counted from 0 here, as in the names of the modules.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from regard.errors import ConfigError, RegardError
 from regard.model.attention import Attention
 from regard.model.cache import Kept
+from regard.model.listening import listening, of_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,6 +156,7 @@ def record(model: nn.Module) -> Iterator[Trace]:
     def note(
         name: str,
         attention: Attention,
+        output: Tensor,
         x: Tensor,
         memory: Tensor | None = None,
         mask: Tensor | None = None,
@@ -164,26 +166,8 @@ def record(model: nn.Module) -> Iterator[Trace]:
             raise RegardError(f"{name} was called with a cache: record a pass over the whole sequence, without one")
         trace.weights[name] = attention.weights(x, memory, mask).float().cpu().numpy()  # (B, H, T, S)
 
-    with hooked(model, (Attention,), lambda name, module, output, *given, **named: note(name, module, *given, **named)):
+    with listening(of_kind(model, (Attention,)), note):
         yield trace
-
-
-@contextmanager
-def hooked(model: nn.Module, kinds: tuple[type[nn.Module], ...], tell: Callable[..., None]) -> Iterator[None]:
-    """Within, tell(name, module, output, …) follows every call of a module of these kinds, … being its arguments."""
-
-    def hook(name: str) -> Callable[..., None]:
-        return lambda module, given, named, output: tell(name, module, output, *given, **named)
-
-    hooks = []
-    try:
-        for name, module in model.named_modules():
-            if isinstance(module, kinds):
-                hooks.append(module.register_forward_hook(hook(name), with_kwargs=True))
-        yield
-    finally:
-        for each in hooks:
-            each.remove()
 
 
 def to_json(trace: Trace) -> str:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from torch import Tensor
 
+from regard.model.listening import crossing
 from regard.model.translator import Translator
 
 HEAD = 0
@@ -37,16 +37,11 @@ def watched(model: Translator, looks: Looks | None = None) -> Iterator[Looks]:
     """Within, each pass leaves the weights of the head that is taught, for the thread that made it."""
     looks = looks or Looks()
 
-    def note(attention: Any, given: tuple[Tensor, ...], output: Tensor) -> None:
-        x, memory, mask, _ = given
-        looks.weights = attention.weights(x, memory, mask)[:, HEAD].float()
+    def note(layer: int, weights: Tensor) -> None:
+        looks.weights = weights[:, HEAD]
 
-    block = model.decoder.blocks[guided_layer(len(model.decoder.blocks))]
-    hook = block.get_submodule("cross_attention").register_forward_hook(note)
-    try:
+    with crossing(model, [guided_layer(len(model.decoder.blocks))], note):
         yield looks
-    finally:
-        hook.remove()
 
 
 def misaligned(weights: Tensor, gold: Tensor) -> Tensor:

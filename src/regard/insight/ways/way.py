@@ -27,9 +27,10 @@ from regard.insight.change import POSITIONS
 from regard.insight.contract import Change, Input, Kind, LineName, PanelName, Question, Role, Side, StackName
 from regard.insight.contract import Line as TokenLine
 from regard.insight.lines import grouped, spelled_out
-from regard.insight.trace import Trace, hooked, record
+from regard.insight.trace import Trace, record
 from regard.model.attention import Attention
 from regard.model.block import Residual
+from regard.model.listening import listening, of_kind
 from regard.run import Run
 from regard.tokens.text import EOS
 
@@ -176,9 +177,9 @@ def recorded(model: nn.Module) -> Iterator[Recorded]:
     with record(model) as trace:
         seen = Recorded(trace)
         with (
-            hooked(model, (Attention,), arguments),
-            hooked(model, STATIONS, state),
-            hooked(model, POSITIONS, enters),
+            listening(of_kind(model, (Attention,)), arguments),
+            listening(of_kind(model, STATIONS), state),
+            listening(of_kind(model, POSITIONS), enters),
         ):
             yield seen
 
