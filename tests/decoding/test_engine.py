@@ -214,7 +214,9 @@ def test_weighed_hypotheses_are_as_likely_as_the_search_finds_them(run: Run):
             assert (mine.score, mine.log_probability) == pytest.approx(
                 (searched.score, searched.log_probability), abs=1e-5
             )
-        assert weighed.margin == min(a.score - b.score for a, b in pairwise(weighed.hypotheses))
+        shorter = [min(a.length, b.length) ** config.length_penalty for a, b in pairwise(weighed.hypotheses)]
+        gaps = [a.score - b.score for a, b in pairwise(weighed.hypotheses)]
+        assert weighed.margin == min(gap * length for gap, length in zip(gaps, shorter, strict=True))
 
 
 def test_sentences_to_compare_come_from_the_validation_file(run: Run):

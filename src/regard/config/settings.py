@@ -125,6 +125,7 @@ class TrainConfig(Config):
     ema: Share = 0.0  # decay of a running mean of the parameters, which is then validated and kept; 0 is none
     average: Count = 1  # checkpoints whose mean becomes the model
     average_of: Literal["last", "best"] = "last"  # those up to the best one, or the best ones
+    tune_length: bool = False  # in the end, choose decode.length_penalty by the BLEU of the validation set
     log_every: Count = 50  # steps between lines of metrics.jsonl
     tensorboard: bool = False  # write the same figures for TensorBoard, too; needs the extra of that name
     seed: Whole = 1
@@ -205,6 +206,15 @@ class Settings(Config):
     model: ModelConfig = TranslatorConfig()
     train: TrainConfig = TrainConfig()
     decode: DecodeConfig = DecodeConfig()
+
+    @model_validator(mode="after")
+    def a_length_is_tuned_for_a_plain_beam(self) -> Self:
+        if self.train.tune_length and (self.decode.samples or self.decode.coverage):
+            raise ValueError(
+                "train.tune_length chooses a length penalty for a beam without coverage: leave it out, or "
+                "decode.samples and decode.coverage"
+            )
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -43,7 +43,7 @@ def with_coverage(model: Writer, sources: Sequence[list[int]], found: Sequence[F
 
 def coverage(models: Sequence[Translator], source: list[int], hypotheses: Sequence[Hypothesis]) -> list[float]:
     """Σ_i log min(Σ_j p_ij, 1) of each hypothesis of one source, p_ij being the mean over the models."""
-    steps = torch.tensor([len(each.ids) + each.finished for each in hypotheses])
+    steps = torch.tensor([each.length for each in hypotheses])
     ids = torch.tensor([source]).expand(len(hypotheses), -1)
     read = pad(
         [[BOS, *each.ids][: max(1, length)] for each, length in zip(hypotheses, steps.tolist(), strict=True)]

@@ -22,7 +22,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,9 +30,9 @@ import torch
 from regard import __version__
 from regard.config import DecodeConfig
 from regard.data.batch import Example
+from regard.decoding.hypothesis import Found, Hypothesis, closest, penalty
 from regard.decoding.reading import read
-from regard.decoding.search import Found, Hypothesis, penalty
-from regard.decoding.torch_engine import MARGIN, TorchEngine, limits_of
+from regard.decoding.torch_engine import TorchEngine, limits_of
 from regard.errors import DeviceError, RunError
 from regard.exchange import ctranslate2, positions
 from regard.extras import needed
@@ -46,7 +45,8 @@ from regard.trial import trial as run_trial
 
 ENGINES, NOTES = "engines", "notes.json"
 PLAIN = {"beam", "length_penalty", "max_length", "max_ratio"}  # the settings of a search that it follows
-LEVEL = 1e-5  # a difference in score that is no more than the order in which floats are added
+NEAR = 1e-3  # a difference in log-probability that is weighed again in torch,
+LEVEL = 1e-4  # and one that is no more than the order in which floats are added
 SMALLEST = 1e-6  # of length penalties that are not 0: at 0 it would stop at the first finished hypothesis
 
 # Run by a Python of its own, given a converted folder: load it and translate one token.
@@ -97,7 +97,7 @@ class CTranslate2Engine:
         best, limits = best or config.beam, limits_of(sources, config)
         short = {i: ids for i, ids in enumerate(sources) if max(len(ids), limits[i]) <= self.longest}
         found = {i: self.found(each, config, best) for i, each in self.within_limits(short, limits, config).items()}
-        near = {i: self.weighed(short[i], each, config) for i, each in found.items() if each.margin < MARGIN}
+        near = {i: self.weighed(short[i], each, config) for i, each in found.items() if each.margin < NEAR}
         long, level = set(range(len(sources))) - found.keys(), {i for i, each in near.items() if each.margin < LEVEL}
         left = sorted(long | level | self.empty(sources, config))
         own = TorchEngine(self.run).search([sources[i] for i in left], config)
@@ -145,8 +145,7 @@ class CTranslate2Engine:
             written = ids[:-1] if finished else ids
             total = score * len(ids) ** (config.length_penalty or SMALLEST)
             hypotheses.append(Hypothesis(written, total / penalty(len(ids), config), total, finished))
-        margin = min((one.score - next.score for one, next in pairwise(hypotheses)), default=float("inf"))
-        return Found(hypotheses, margin)
+        return Found(hypotheses, closest(hypotheses, config))
 
     def weighed(self, source: list[int], found: Found, config: DecodeConfig) -> Found:
         """The same hypotheses, as likely as torch finds them in one pass over each, where a search takes many."""
@@ -154,8 +153,8 @@ class CTranslate2Engine:
         readings = read(self.run, [Example(source, [*each.ids, EOS]) for each in found.hypotheses])
         for each, reading in zip(found.hypotheses, readings, strict=True):
             costs = reading.log_probabilities[: len(reading.log_probabilities) - (not each.finished)]
-            anew.add(list(each.ids), len(each.ids) + each.finished, float(costs.sum()), each.finished, config)
-        anew.rank()
+            anew.add(list(each.ids), each.length, float(costs.sum()), each.finished, config)
+        anew.rank(config)
         return anew
 
     def empty(self, sources: Sequence[list[int]], config: DecodeConfig) -> set[int]:

@@ -112,7 +112,7 @@ def search(
     """The texts that a beam finds, the best first."""
     writing = Continuing(run.model, ids, config.beam, run.window, run.device, cached, run.parted)
     [found] = beam_search(writing, config, [limit], rules_of(run, config))
-    found.rank()
+    found.rank(config)
     return [(each.ids, each.log_probability, each.finished) for each in found.hypotheses]
 
 

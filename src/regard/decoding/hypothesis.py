@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -18,6 +19,11 @@ class Hypothesis:
     log_probability: float  # EOS included
     finished: bool  # False where the length limit cut it off, or where the rules left nothing more to write
 
+    @property
+    def length(self) -> int:
+        """Tokens that a penalty counts: EOS, too, where it came to its end."""
+        return len(self.ids) + self.finished
+
 
 @dataclass
 class Found:
@@ -31,11 +37,23 @@ class Found:
         score = log_probability / penalty(length, config)
         self.hypotheses.append(Hypothesis(tuple(ids), score, log_probability, finished))
 
-    def rank(self) -> None:
-        """The best first; of two that say the same it matters to nobody which."""
+    def rank(self, config: DecodeConfig) -> None:
+        """The best first."""
         self.hypotheses.sort(key=lambda hypothesis: -hypothesis.score)
-        gaps = (one.score - next.score for one, next in pairwise(self.hypotheses) if one.ids != next.ids)
-        self.margin = min(self.margin, min(gaps, default=math.inf))
+        self.margin = min(self.margin, closest(self.hypotheses, config))
+
+
+def closest(ranked: Sequence[Hypothesis], config: DecodeConfig) -> float:
+    """The smallest difference between one and the next, in log-probability: that is what rounding moves.
+
+    Scores are closer by their penalty. Of two that say the same it matters to nobody which comes first.
+    """
+    gaps = (
+        (one.score - next.score) * penalty(max(1, min(one.length, next.length)), config)
+        for one, next in pairwise(ranked)
+        if one.ids != next.ids
+    )
+    return min(gaps, default=math.inf)
 
 
 def penalty(length: int, config: DecodeConfig) -> float:

@@ -80,7 +80,7 @@ def search(
     if config.coverage:
         found = with_coverage(model, unpadded(source, readable), found, config.coverage)
     for each in found:
-        each.rank()
+        each.rank(config)
     return found
 
 

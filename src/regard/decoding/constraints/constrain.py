@@ -145,7 +145,7 @@ def constrained_search(
         sources = [ids[read].tolist() for ids, read in zip(source, readable, strict=True)]
         found = with_coverage(model, sources, found, config.coverage)
     for each in found:
-        each.rank()
+        each.rank(config)
     return found
 
 

@@ -77,7 +77,7 @@ class Writing(Way):
             if given[-1] != EOS:
                 text = Continuing(run.model, given, config.beam, run.window, run.device, question.mask, run.parted)
                 [found] = beam_search(text, config, [limit], rules_of(run, config), tree.note if tree else None)
-                found.rank()
+                found.rank(config)
                 best = found.hypotheses[0]
                 target = [*given, *best.ids, *([EOS] if best.finished else [])]
             read = [BOS, *target[:-1]]

@@ -20,6 +20,7 @@ from regard.tokens.text import TextTokenizer, seeded
 from regard.tokens.words import between_tokens, words_of
 from regard.training.calibrate import learn_trust
 from regard.training.evaluate import perplexity, surprise
+from regard.training.length import tuned
 from regard.training.objective import Translating
 from regard.training.score import Score, score
 from regard.training.start import start_from_neighbours
@@ -42,7 +43,7 @@ class Pairs:
 class Translation(Task[Pairs, Example]):
     choices: ClassVar = {"loss": 1, "bleu": -1, "chrf": -1}
     foreign = ()
-    ending = 20.0  # five times the sentences, searched for with a beam, and trust
+    ending = 30.0  # five times the sentences, searched for with a beam, twice, and trust
 
     def __init__(self, run: Run, corpus: Pairs):
         super().__init__(run, corpus)
@@ -113,9 +114,13 @@ class Translation(Task[Pairs, Example]):
         run, shown = self.run, self.valid[:SCORED]
         if not shown:
             return None
+        if run.settings.train.tune_length:
+            run.settings = run.settings.model_copy(update={"decode": tuned(run, shown)})
+            if run.folder:
+                run.save_description(run.folder)
         found = translate_together(run, [(pair.source, pair.to) for pair in shown], run.settings.decode)
         result = score([each.text for each in found], [pair.target for pair in shown])
-        say(f"validation, {len(shown):,} sentences, beam {run.settings.decode.beam}:\n{result}")
+        say(f"validation, {len(shown):,} sentences, {searched(run)}:\n{result}")
         learn_trust(run, shown, found)
         return result
 
@@ -127,7 +132,7 @@ def account(run: Run, corpus: Pairs, score: Score | None) -> Account:
     files = data.source + (f", {data.target}" if data.target else "") if data.source else "pairs in memory"
     scores, note = {}, ""
     if score:
-        how = f"on {score.sentences:,} validation sentences, beam {run.settings.decode.beam}"
+        how = f"on {score.sentences:,} validation sentences, {searched(run)}"
         scores = {"BLEU": f"{score.bleu:.2f} {how}", "chrF": f"{score.chrf:.2f} {how}"}
         note = f"BLEU `{score.signatures['bleu']}`, chrF `{score.signatures['chrf']}`"
     return Account(
@@ -146,6 +151,10 @@ def account(run: Run, corpus: Pairs, score: Score | None) -> Account:
             f"regard evaluate {run.folder} --source test.source --target test.target{to}",
         ],
     )
+
+
+def searched(run: Run) -> str:
+    return f"beam {run.settings.decode.beam}, length penalty {run.settings.decode.length_penalty:g}"
 
 
 def read_corpus(settings: Settings) -> tuple[list[Pair], list[Pair]]:
