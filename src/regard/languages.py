@@ -73,6 +73,15 @@ def check_target(data: DataConfig, to: str | None) -> None:
         raise RunError(f"to {to} is not possible: this run translates into {known(data.languages, to)}")
 
 
+def goes(data: DataConfig, source: str | None, to: str | None) -> bool:
+    """Whether a run translates from one language into another; None is one whose name is not known."""
+    if source is None or to is None or not data.languages:
+        return not data.asks_language
+    if data.tags != "none" or data.both_ways:
+        return {source, to} <= {*data.languages}
+    return (source, to) == data.languages
+
+
 def way(data: DataConfig, source: str | None, to: str | None) -> tuple[str | None, str | None]:
     """The languages that a translation goes from and to, as far as their names are known."""
     if data.tags != "none" or not data.languages:

@@ -68,9 +68,7 @@ def test_training_ends_with_the_penalty_in_the_run(unsure):
 
 def test_draws_and_coverage_leave_nothing_to_tune():
     for search in ({"samples": 4}, {"coverage": 0.2}):
-        with pytest.raises(
-            ConfigError, match=r"train\.tune_length chooses a length penalty for a beam"
-        ):
+        with pytest.raises(ConfigError, match=r"train\.tune_length chooses a length penalty for a beam"):
             validate(Settings, {"train": {"tune_length": True}, "decode": search}, "test")
 
 

@@ -15,7 +15,7 @@ import gaps as filling
 import regard
 import rhymes as writing
 import stripes
-from regard.config import Settings, TrainConfig
+from regard.config import Settings
 from regard.data.labelled import Parts
 from regard.errors import ConfigError, RegardError, RunError
 from regard.training.train import check_room, train_into
@@ -92,24 +92,23 @@ def test_an_old_run_makes_room_for_a_new_one(old):
     assert (old / "model.safetensors").is_file()
 
 
-@pytest.mark.parametrize("name", ["start_from", "teacher"])
+@pytest.mark.parametrize("name", ["train.start_from", "train.teacher", "data.translated_by"])
 @pytest.mark.parametrize("within", [".", "parts/first"])
 def test_the_run_that_another_starts_from_is_not_overwritten_by_it(old, name, within):
-    train = TrainConfig.model_validate({name: str(old / within)})
+    section, key = name.split(".")
+    settings = Settings.model_validate({section: {key: str(old / within)}})
     with pytest.raises(RunError) as caught:
-        check_room(old, True, train)
-    assert str(caught.value) == (
-        f"train.{name}={old / within} would be lost with --overwrite of {old}: choose another --out"
-    )
-    check_room(old.parent / "new", True, train)
+        check_room(old, True, settings)
+    assert str(caught.value) == (f"{name}={old / within} would be lost with --overwrite of {old}: choose another --out")
+    check_room(old.parent / "new", True, settings)
 
 
 def test_a_folder_that_cannot_be_made_is_told_first(old, monkeypatch):
-    train = TrainConfig()
+    settings = Settings()
     with pytest.raises(RunError, match=r"config\.json/run cannot be made: Not a directory; choose another --out$"):
-        check_room(old / "config.json" / "run", False, train)
+        check_room(old / "config.json" / "run", False, settings)
     with pytest.raises(RunError, match=r"config\.json is a file: choose another folder for --out$"):
-        check_room(old / "config.json", False, train)
+        check_room(old / "config.json", False, settings)
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(RunError, match=r"new/run cannot be made: Permission denied; choose another --out$"):
-        check_room(old.parent / "new" / "run", False, train)
+        check_room(old.parent / "new" / "run", False, settings)

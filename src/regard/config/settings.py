@@ -23,6 +23,7 @@ class DataConfig(Config):
     target: str = ""  # file of their translations
     valid_source: str = ""  # the same two for validation; without them a part of the corpus is set aside
     valid_target: str = ""
+    translated_by: tuple[str, ...] = ()  # runs whose translations of the training pairs, either way, join these
     alignments: str = ""  # gold links between the words of each training pair, 0-0 1-2, for train.guided_alignment
     languages: tuple[str, ...] = ()  # names of source and target language, such as en,de; needed by both_ways and tags
     both_ways: bool = False  # learn target → source as well, in one model
@@ -48,9 +49,9 @@ class DataConfig(Config):
     tagged: str = ""  # words with a tag each, word, tab, tag on a line and a blank line after each sentence
     valid_tagged: str = ""  # the same for validation; without it valid_share of the sentences is set aside
 
-    @field_validator("text", "valid_text", mode="before")
+    @field_validator("text", "valid_text", "translated_by", mode="before")
     @classmethod
-    def one_file_is_a_list_of_one(cls, given: Any) -> Any:
+    def one_path_is_a_list_of_one(cls, given: Any) -> Any:
         return (given,) if isinstance(given, str) else given
 
     @field_validator("picture_size", mode="after")

@@ -6,7 +6,7 @@ import copy
 import errno
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from statistics import mean
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from regard import __version__, device, precision
-from regard.config import Settings, TrainConfig, validate
+from regard.config import Settings, validate
 from regard.console import say
 from regard.data.batch import Place, endless
 from regard.data.corpus import Links, Pair
@@ -62,7 +62,7 @@ def train(
     if resume:
         settings = as_it_was(settings, Path(out))
     else:
-        check_room(Path(out), overwrite, settings.train)
+        check_room(Path(out), overwrite, settings)
     task = tasks.choose(settings)
     corpus = task.read(settings)
     if not (whole or resume):
@@ -105,7 +105,7 @@ def train_into(
         settings = as_it_was(settings, folder)
         tokenizers = load_tokenizers(settings, folder)
     else:
-        check_room(folder, overwrite, settings.train)
+        check_room(folder, overwrite, settings)
         if parent := parent_of(settings):
             settings, tokenizers = adopted(settings, parent)
         else:
@@ -129,7 +129,7 @@ def train_into(
         estimated = deadline.estimate(settings.train, seconds_of_a_step(task, how, deadline.clock))
         run.settings = run.settings.model_copy(update={"train": estimated})
     if not resume:
-        make_room(folder, overwrite, settings.train)
+        make_room(folder, overwrite, settings)
     run.save_description(folder)
     progress = fit(task, folder, resume, precision=how, deadline=deadline)
     run.save(folder)
@@ -153,7 +153,7 @@ def seconds_of_a_step(task: Task[Any, Any], how: Precision, clock: Callable[[], 
     return mean(times[1:])  # the first one also warms up
 
 
-def check_room(folder: Path, overwrite: bool, train: TrainConfig) -> None:
+def check_room(folder: Path, overwrite: bool, settings: Settings) -> None:
     """Refuse a folder that cannot be trained into; one that holds something must be a run that may be overwritten."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file: choose another folder for --out")
@@ -164,18 +164,27 @@ def check_room(folder: Path, overwrite: bool, train: TrainConfig) -> None:
             )
         if not (folder / CONFIG).is_file():
             raise RunError(f"{folder} is not empty and not a run, so it is not overwritten: choose another --out")
-        for name, used in (("start_from", train.start_from), ("teacher", train.teacher)):
-            if used and Path(used).resolve().is_relative_to(folder.resolve()):
-                raise RunError(f"train.{name}={used} would be lost with --overwrite of {folder}: choose another --out")
+        for name, used in runs_used(settings):
+            if Path(used).resolve().is_relative_to(folder.resolve()):
+                raise RunError(f"{name}={used} would be lost with --overwrite of {folder}: choose another --out")
     above = next(each for each in (folder, *folder.parents) if each.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         reason = os.strerror(errno.EACCES if above.is_dir() else errno.ENOTDIR)
         raise RunError(f"{folder} cannot be made: {reason}; choose another --out")
 
 
-def make_room(folder: Path, overwrite: bool, train: TrainConfig) -> None:
+def runs_used(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The other runs that a training needs, each with the setting that names it."""
+    for name in ("start_from", "teacher"):
+        if used := getattr(settings.train, name):
+            yield f"train.{name}", used
+    for used in settings.data.translated_by:
+        yield "data.translated_by", used
+
+
+def make_room(folder: Path, overwrite: bool, settings: Settings) -> None:
     """An empty folder to train into."""
-    check_room(folder, overwrite, train)
+    check_room(folder, overwrite, settings)
     try:
         if folder.exists() and any(folder.iterdir()):
             shutil.rmtree(folder)

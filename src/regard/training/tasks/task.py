@@ -54,7 +54,9 @@ class Task(ABC, Generic[C, E]):
         "train.start",
         "train.r_drop",
         "train.guided_alignment",
+        "train.tune_length",
         "tokenizer.sampling",
+        "data.translated_by",
     )
     ending: float = 5.0  # times as long as a validation the conclusion takes
     objective: Objective[Any, Any]

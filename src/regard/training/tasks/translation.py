@@ -26,6 +26,7 @@ from regard.training.score import Score, score
 from regard.training.start import start_from_neighbours
 from regard.training.suited import suit
 from regard.training.tasks.task import Account, Task, Validation
+from regard.training.translated import with_translations
 
 VALIDATED = 200  # sentences translated at a validation, at most; the loss is over all
 SCORED = 1000  # validation sentences that the finished run is scored on, at most
@@ -59,7 +60,7 @@ class Translation(Task[Pairs, Example]):
     @classmethod
     def read(cls, settings: Settings) -> Pairs:
         train, valid = read_corpus(settings)
-        return Pairs(train, valid, read_links(settings))
+        return Pairs(with_translations(train, settings.data), valid, read_links(settings))
 
     @classmethod
     def suit(cls, settings: Settings, corpus: Pairs, seconds: float | None) -> Settings:
