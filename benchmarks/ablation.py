@@ -44,6 +44,7 @@ VARIANTS: dict[str, list[str]] = {
     "8,000 pieces": ["tokenizer.size=8000"],
     "BPE": ["tokenizer.kind=bpe"],
     "sampled subwords": ["tokenizer.sampling=0.2"],
+    "dropout 0.2": ["model.dropout=0.2"],
     "dropout 0.3": ["model.dropout=0.3"],
     "no label smoothing": ["train.label_smoothing=0"],
     "R-Drop": ["train.r_drop=3"],

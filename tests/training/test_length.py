@@ -14,7 +14,6 @@ from regard.decoding.translate import translate_together
 from regard.errors import ConfigError
 from regard.training.length import PENALTIES, tuned
 from regard.training.score import score
-from regard.training.suited import suit
 from regard.training.train import train_pairs_into
 
 
@@ -70,9 +69,3 @@ def test_draws_and_coverage_leave_nothing_to_tune():
     for search in ({"samples": 4}, {"coverage": 0.2}):
         with pytest.raises(ConfigError, match=r"train\.tune_length chooses a length penalty for a beam"):
             validate(Settings, {"train": {"tune_length": True}, "decode": search}, "test")
-
-
-def test_without_a_recipe_it_is_tuned_unless_the_search_is_said():
-    for search, tuned_in_the_end in (({}, True), ({"beam": 3}, True), ({"length_penalty": 1.0}, False)):
-        given = validate(Settings, {"decode": search}, "test")
-        assert suit(given, pairs(50, seed=3)).train.tune_length is tuned_in_the_end

@@ -37,7 +37,6 @@ EFFICIENCY = 0.5  # of what the machine multiplies in a second, that training ma
 CHARACTERS = 4.3  # in a token, about
 FEWEST = 1000  # steps
 QUICKLY = 100_000  # sentences that the tokenizer learns from where time is short
-RANKED = {"length_penalty", "coverage", "samples"}  # settings of a search that say themselves what is best
 LEARNING = {  # what benchmarks/ablation.py changes one at a time
     "optimizer": "muon",
     "learning_rate": 4e-3,
@@ -59,12 +58,11 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
     given = settings.train.model_dump(include=settings.train.model_fields_set)
     batch = given.get("batch_tokens", network.batch)
     often = paced(settings.train, max(FEWEST, round(epochs * tokens / batch)))
-    tune = not RANKED & settings.decode.model_fields_set
     return filled(
         settings,
         tokenizer={"size": network.vocabulary, "learn_from": 1_000_000 if seconds is None else QUICKLY},
         model={**network.sizes, "norm": "pre", "dropout": 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3},
-        train={**LEARNING, **often, "batch_tokens": batch, "tune_length": tune},
+        train={**LEARNING, **often, "batch_tokens": batch},
     )
 
 
