@@ -55,7 +55,11 @@ def test_where_all_are_as_good_a_run_keeps_its_own(counting):
     run = regard.load(counting)
     held_out = directed(pairs(20, seed=2), run.settings.data)
     assert len({by_searching(run, held_out, each) for each in (0.8, 1.0, 1.2)}) == 1
-    assert tuned(run, held_out) == run.settings.decode
+    for own in (1.0, 0.7, 5.0):
+        decode = run.settings.decode.model_copy(update={"length_penalty": own})
+        assert by_searching(run, held_out, own) == by_searching(run, held_out, 1.0)
+        run.settings = run.settings.model_copy(update={"decode": decode})
+        assert tuned(run, held_out) == decode
 
 
 def test_training_ends_with_the_penalty_in_the_run(unsure):

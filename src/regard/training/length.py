@@ -34,5 +34,6 @@ def tuned(run: Run, pairs: Sequence[Directed]) -> DecodeConfig:
         ]
         return score([run.target_tokenizer.decode(way.ids) for way in best], [pair.target for pair in pairs]).bleu
 
-    chosen = max(PENALTIES, key=lambda each: (bleu(each), -abs(each - config.length_penalty)))
+    own = config.length_penalty
+    chosen = max({*PENALTIES, own}, key=lambda each: (bleu(each), -abs(each - own), each))
     return config.model_copy(update={"length_penalty": chosen})
