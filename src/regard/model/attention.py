@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.errors import ConfigError
 from regard.model.cache import Kept
 from regard.model.dropout import Dropout
+from regard.model.kernel import short_attention
 from regard.model.order import Order
 
 
@@ -53,7 +54,8 @@ class Attention(nn.Module):
         q = together(q, rows)
         bias = self.order.bias(q, k.size(2))
         if self.order.fused and not (self.training and self.dropout.p):
-            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=added(mask, bias))  # (B, H, T, d)
+            fused = short_attention if self.training else F.scaled_dot_product_attention
+            heads = fused(q, k, v, added(mask, bias))  # (B, H, T, d)
         else:  # the fused kernel on a CPU drops no weights, and shows them to nobody
             heads = self.order.take(self.dropout(attention_weights(q, k, mask, bias=bias)), v)
         return self.output(apart(heads, rows).transpose(1, 2).flatten(2))  # (B, T, D)

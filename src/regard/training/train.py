@@ -22,6 +22,7 @@ from regard.data.corpus import Links, Pair
 from regard.errors import ConfigError, RunError
 from regard.memory import keep_pages
 from regard.model import build
+from regard.model.kernel import kernel
 from regard.precision import Precision
 from regard.run import CONFIG, VOCABULARY, Run, load_tokenizers, read_settings, vocabularies
 from regard.training import checkpoint, tasks
@@ -119,6 +120,8 @@ def train_into(
     pieces = "".join(f"{len(each):,} pieces, " for each in list(tokenizers.values())[-1:])
     say(f"{depth(settings.model)} layers of width {settings.model.width}, {run.size:,} parameters, {pieces}on {chosen}")
     say(f"computing in {how.name}: {how.why}")
+    if chosen.type == "cpu":
+        say(f"attention of short sequences by {kernel().why}")
 
     task = tasks.choose(settings)(run, corpus)
     if not resume:

@@ -1,0 +1,176 @@
+/* Attention of short sequences, forward and backward, one head of one sentence at a time.
+ *
+ *     P = softmax(Q Kᵀ / √d + mask),   O = P V
+ *     dV = Pᵀ dO,   dP = dO Vᵀ,   dS = P ⊙ (dP − Σ P ⊙ dP) / √d,   dQ = dS K,   dK = dSᵀ Q
+ *
+ * A head of a sentence is a few kilobytes, so that all of this stays in the fastest cache. Scores and weights lie
+ * transposed, a row for each key: the softmax of a vector of queries then runs down the rows, and nothing is ever
+ * summed up within a vector. B sentences, H heads, T queries, S keys, d features of a head.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#define LANES 16 /* floats in a vector */
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4
+#endif
+#define LONGEST 128 /* queries or keys */
+#define WIDEST 128  /* features */
+#define TALLEST 6   /* rows of a tile: with two vectors each, they fit into the registers */
+
+typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t whole __attribute__((vector_size(4 * LANES)));
+typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+typedef struct {
+    int64_t B, H, T, S, d;
+} sizes;
+
+/* (B, H, rows, d): where it begins, and how many floats lie from one sentence, head or row to the next. */
+typedef struct {
+    float *at;
+    int64_t sentence, head, row;
+} array;
+
+/* (B, H, T, S): 1 where a query may look at a key, 0 where it may not; without it, all may. */
+typedef struct {
+    const uint8_t *at;
+    int64_t sentence, head, query, key;
+} permission;
+
+int64_t lanes(void) { return LANES; }
+int64_t longest(void) { return LONGEST; }
+int64_t widest(void) { return WIDEST; }
+
+static inline vector load(const float *from) { return *(const anywhere *)from; }
+static inline void store(float *to, vector value) { *(anywhere *)to = value; }
+static inline int64_t padded(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
+static inline float *of(array x, int64_t b, int64_t h) { return x.at + b * x.sentence + h * x.head; }
+
+/* A few rows of C = A B, one or two vectors of each, summed up in registers. A's element (m, k) is a[m am + k ak]. */
+typedef void tile(int64_t depth, const float *a, int64_t am, int64_t ak, const float *b, int64_t bk, float *c,
+                  int64_t cm);
+#define TILE(ROWS, VECTORS)                                                                                           \
+    static void tile_##ROWS##x##VECTORS(int64_t depth, const float *a, int64_t am, int64_t ak, const float *b,        \
+                                        int64_t bk, float *c, int64_t cm) {                                           \
+        vector sum[ROWS][VECTORS] = {0};                                                                              \
+        for (int64_t k = 0; k < depth; k++)                                                                           \
+            for (int j = 0; j < VECTORS; j++) {                                                                       \
+                vector right = load(b + k * bk + j * LANES);                                                          \
+                for (int i = 0; i < ROWS; i++) sum[i][j] += a[i * am + k * ak] * right;                               \
+            }                                                                                                         \
+        for (int i = 0; i < ROWS; i++)                                                                                \
+            for (int j = 0; j < VECTORS; j++) store(c + i * cm + j * LANES, sum[i][j]);                               \
+    }
+TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)
+TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)
+static tile *const TILES[2][TALLEST] = {{tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1},
+                                        {tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2}};
+
+/* C = A B with so many rows and columns, the latter in whole vectors, and so many products in each sum. */
+static void multiply(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t am, int64_t ak,
+                     const float *b, int64_t bk, float *c, int64_t cm) {
+    for (int64_t n = 0, vectors; n < columns; n += vectors * LANES) {
+        vectors = n + LANES < columns ? 2 : 1;
+        for (int64_t m = 0, tall; m < rows; m += tall) {
+            tall = rows - m < TALLEST ? rows - m : TALLEST;
+            TILES[vectors - 1][tall - 1](depth, a + m * am, am, ak, b + n, bk, c + m * cm + n, cm);
+        }
+    }
+}
+
+/* `to` (columns, width): the transpose of `from` (rows, columns), and zeros behind it. */
+static void transpose(int64_t rows, int64_t columns, const float *from, int64_t row, float *to, int64_t width) {
+    for (int64_t c = 0; c < columns; c++) {
+        for (int64_t r = 0; r < rows; r++) to[c * width + r] = from[r * row + c];
+        for (int64_t r = rows; r < width; r++) to[c * width + r] = 0;
+    }
+}
+
+/* eˣ for x ≤ 0, by 2ⁿ eʳ with |r| ≤ ln 2 / 2 and the series of eʳ; 0 where it would be less than the least float. */
+static inline vector exponential(vector x) {
+    whole told = (x > -87.0f) | (x != x);                                   /* what is not a number stays none */
+    vector shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f; /* 1.5 · 2²³ leaves no fraction */
+    vector r = x - n * 0.693359375f + n * 2.12194440e-4f;                   /* ln 2 in two parts */
+    vector e = 1.9841270e-4f * r + 1.3888889e-3f;
+    e = e * r + 8.3333333e-3f;
+    e = e * r + 4.1666667e-2f;
+    e = e * r + 0.16666667f;
+    e = e * r + 0.5f;
+    e = e * r * r + r + 1.0f;
+    whole power = ((whole)shifted - 0x4B400000 + 127) << 23; /* n lies in the last bits of what was shifted */
+    return (vector)((whole)(e * (vector)power) & told);
+}
+
+/* What is added to the scores of a head, (S, width): 0 where a query may look at a key, −∞ where it may not. */
+static void forbid(sizes n, permission may, int64_t b, int64_t h, float *added, int64_t width) {
+    for (int64_t s = 0; s < n.S; s++)
+        for (int64_t t = 0; t < width; t++) {
+            const uint8_t *at = may.at + b * may.sentence + h * may.head + t * may.query + s * may.key;
+            added[s * width + t] = t >= n.T || *at ? 0.0f : -INFINITY;
+        }
+}
+
+/* Scores (S, width) become weights, in place; who may look at nothing weighs nothing. */
+static void softmax(int64_t keys, int64_t width, float scale, const float *added, float *scores) {
+    for (int64_t t = 0; t < width; t += LANES) {
+        vector most = {0}, sum = {0};
+        most -= INFINITY;
+        for (float *at = scores + t; at < scores + keys * width; at += width) {
+            vector score = load(at) * scale;
+            if (added) score += load(added + (at - scores));
+            store(at, score);
+            whole larger = score > most;
+            most = (vector)(((whole)score & larger) | ((whole)most & ~larger));
+        }
+        most = (vector)((whole)most & (most > -INFINITY));
+        for (float *at = scores + t; at < scores + keys * width; at += width) {
+            vector e = exponential(load(at) - most);
+            store(at, e);
+            sum += e;
+        }
+        vector one = {0};
+        one += 1.0f;
+        sum = 1.0f / (vector)((whole)sum | ((whole)one & (sum == 0.0f)));
+        for (float *at = scores + t; at < scores + keys * width; at += width) store(at, load(at) * sum);
+    }
+}
+
+/* O, and the weights (B, H, S, width), which the way back reads; width is T in whole vectors. */
+void forward(sizes n, array q, array k, array v, permission may, float *weights, array o) {
+    float turned[WIDEST * LONGEST], added[LONGEST * LONGEST];
+    int64_t width = padded(n.T);
+    for (int64_t b = 0; b < n.B; b++)
+        for (int64_t h = 0; h < n.H; h++, weights += n.S * width) {
+            int others = (h == 0 && (b == 0 || may.sentence)) || may.head; /* than the head before had */
+            if (may.at && others) forbid(n, may, b, h, added, width);
+            transpose(n.T, n.d, of(q, b, h), q.row, turned, width);
+            multiply(n.S, width, n.d, of(k, b, h), k.row, 1, turned, width, weights, width);
+            softmax(n.S, width, 1.0f / sqrtf((float)n.d), may.at ? added : 0, weights);
+            multiply(n.T, n.d, n.S, weights, 1, width, of(v, b, h), v.row, of(o, b, h), o.row);
+        }
+}
+
+/* dQ, dK and dV, given dO. */
+void backward(sizes n, array q, array k, array v, const float *weights, array d_o, array dq, array dk, array dv) {
+    float turned[WIDEST * LONGEST], ds[LONGEST * LONGEST];
+    int64_t width = padded(n.T);
+    float scale = 1.0f / sqrtf((float)n.d);
+    for (int64_t b = 0; b < n.B; b++)
+        for (int64_t h = 0; h < n.H; h++, weights += n.S * width) {
+            transpose(n.T, n.d, of(d_o, b, h), d_o.row, turned, width);
+            multiply(n.S, width, n.d, of(v, b, h), v.row, 1, turned, width, ds, width); /* dP, transposed */
+            for (int64_t t = 0; t < width; t += LANES) {
+                vector sum = {0};
+                for (int64_t i = t; i < n.S * width; i += width) sum += load(weights + i) * load(ds + i);
+                for (int64_t i = t; i < n.S * width; i += width)
+                    store(ds + i, load(weights + i) * (load(ds + i) - sum) * scale);
+            }
+            multiply(n.S, n.d, n.T, weights, width, 1, of(d_o, b, h), d_o.row, of(dv, b, h), dv.row);
+            multiply(n.S, n.d, n.T, ds, width, 1, of(q, b, h), q.row, of(dk, b, h), dk.row);
+            multiply(n.T, n.d, n.S, ds, 1, width, of(k, b, h), k.row, of(dq, b, h), dq.row);
+        }
+}

@@ -1,0 +1,226 @@
+"""Attention of short sequences by a kernel in C, compiled on the machine that runs it; torch's where there is none.
+
+A sentence is some twenty tokens. Torch's fused kernel, made for thousands, spends most of its time there on getting
+ready: a sixth of a small network's training. Ours takes a third of that. It needs a C compiler; where none is found, or
+what it made does not work, everything goes on with torch's kernel, and its results are the same to rounding.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.trial import FailedTrialError, trial
+
+SOURCE = Path(__file__).with_suffix(".c")
+SWITCH = "REGARD_KERNEL"  # the variable that turns it off, by 0
+COMPILERS = ("cc", "gcc", "clang")
+FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
+OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
+PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
+TRIAL = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
+
+
+def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """softmax(q kᵀ / √d) v, (B, H, T, d), as torch's fused kernel has it, by ours where it can."""
+    ours = kernel().library
+    if ours and suits(ours, q, k, v, mask):
+        return ShortAttention.apply(ours, q, k, v, mask)  # pyright: ignore[reportReturnType]
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def suits(ours: ctypes.CDLL, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
+    """Whether these are for our kernel: on the CPU, in float32, short, a head's features in whole vectors."""
+    if not all(x.device.type == "cpu" and x.dtype is torch.float32 and x.numel() for x in (q, k, v)):
+        return False
+    length, features = max(q.size(2), k.size(2)), q.size(3)
+    plain = mask is None or mask.dtype is torch.bool
+    return plain and length <= ours.longest() and features <= ours.widest() and features % ours.lanes() == 0
+
+
+class ShortAttention(torch.autograd.Function):
+    """The kernel and its way back. B sentences, H heads, T queries, S keys, d features of a head."""
+
+    @staticmethod
+    def forward(ctx: Any, ours: ctypes.CDLL, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        q, k, v = (whole_rows(x) for x in (q, k, v))
+        (B, H, T, d), S = q.shape, k.size(2)
+        may = Permission()
+        if mask is not None:
+            mask = mask.expand(B, H, T, S)
+            may = Permission(mask.data_ptr(), *mask.stride())
+        width = -(-T // ours.lanes()) * ours.lanes()
+        weights, output = q.new_empty(B, H, S, width), empty_like(q)
+        sizes = Sizes(B, H, T, S, d)
+        ours.forward(sizes, array(q), array(k), array(v), may, weights.data_ptr(), array(output))
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.ours, ctx.sizes = ours, sizes
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, weights = ctx.saved_tensors
+        gradient = whole_rows(gradients[0])
+        found = [empty_like(x) for x in (q, k, v)]
+        given = array(q), array(k), array(v), weights.data_ptr(), array(gradient)
+        ctx.ours.backward(ctx.sizes, *given, *(array(x) for x in found))
+        return None, *found, None
+
+
+def empty_like(x: Tensor) -> Tensor:
+    """(B, H, T, d) with nothing in it, which lies as (B, T, H · d) does: the heads of a token side by side."""
+    return x.new_empty(x.size(0), x.size(2), x.size(1), x.size(3)).transpose(1, 2)
+
+
+def whole_rows(x: Tensor) -> Tensor:
+    return x if x.stride(-1) == 1 else x.contiguous()
+
+
+# What passes between Python and C: see kernel.c.
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in "BHTSd"]
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("sentence", "head", "row"))]
+
+
+class Permission(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("sentence", "head", "query", "key"))]
+
+
+def array(x: Tensor) -> Array:
+    return Array(x.data_ptr(), *x.stride()[:3])
+
+
+def opened(path: Path) -> ctypes.CDLL:
+    ours = ctypes.CDLL(str(path))
+    weights = ctypes.c_void_p
+    ours.forward.argtypes = [Sizes, Array, Array, Array, Permission, weights, Array]
+    ours.backward.argtypes = [Sizes, Array, Array, Array, weights, Array, Array, Array, Array]
+    ours.forward.restype = ours.backward.restype = None
+    for count in (ours.lanes, ours.longest, ours.widest):
+        count.restype = ctypes.c_int64
+    return ours
+
+
+# Where it comes from.
+
+
+class Kernel(NamedTuple):
+    library: ctypes.CDLL | None
+    why: str  # one clause: what there is, or what there is not
+
+
+class NoKernelError(Exception):
+    """Why there is none."""
+
+
+@cache
+def kernel() -> Kernel:
+    """Ours, if it is wanted, and can be had, and has worked in a process of its own; the same all the time."""
+    if os.environ.get(SWITCH) == "0":
+        return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
+    try:
+        return Kernel(found(), "a kernel compiled for this processor")
+    except NoKernelError as error:
+        return Kernel(None, f"torch's kernel: {error}")
+
+
+def found() -> ctypes.CDLL:
+    """The kernel that was compiled here before, or one that is compiled now and kept for the next time."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
+    kept = folder / f"attention-{fingerprint()}.so"
+    if whole(kept):
+        return opened(kept)
+    with tempfile.TemporaryDirectory(prefix="regard-") as passing:
+        made = Path(passing) / kept.name
+        compile_into(made)
+        try:
+            trial(TRIAL, made, patience=PATIENCE)
+        except FailedTrialError as failed:
+            raise NoKernelError(f"a trial of ours {failed}") from None
+        with suppress(OSError):  # it is as good without being kept
+            keep(made.read_bytes(), kept)
+        return opened(made)
+
+
+def keep(code: bytes, path: Path) -> None:
+    """Into a file, and its checksum beside it: to open a library that is cut short would end the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for content, name in ((code, path), (digest(code).encode(), path.with_suffix(".sum"))):
+        beside = path.with_suffix(f".{os.getpid()}")
+        beside.write_bytes(content)
+        beside.replace(name)
+
+
+def whole(path: Path) -> bool:
+    try:
+        return path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
+    except OSError:
+        return False
+
+
+def digest(content: bytes) -> str:
+    return blake2b(content, digest_size=12).hexdigest()
+
+
+def fingerprint() -> str:
+    """Of the source and the processor: a home folder may be shared by machines that differ."""
+    processor = platform.machine() + platform.processor()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor += "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+    return digest(SOURCE.read_bytes() + processor.encode())
+
+
+def compile_into(path: Path) -> None:
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        raise NoKernelError("there is no C compiler for ours")
+    said = ""
+    for own in OWN:
+        command = [compiler, *FLAGS, own, str(SOURCE), "-o", str(path), "-lm"]
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            raise NoKernelError(f"{compiler} did not compile ours") from None
+        if done.returncode == 0:
+            return
+        said = said or done.stderr.strip().splitlines()[:1]
+    raise NoKernelError(f"{compiler} did not compile ours ({''.join(said)})")
+
+
+def check(path: str) -> None:
+    """Hold the kernel in a file against torch's, forward and backward; raises where they differ."""
+    ours = opened(Path(path))
+    torch.manual_seed(0)
+    for rows, heads, queries, keys in ((3, 2, 17, 5), (2, 3, 4, 33)):
+        q, k, v = (torch.randn(rows, heads, n, 2 * ours.lanes(), requires_grad=True) for n in (queries, keys, keys))
+        mask = torch.rand(rows, 1, queries, keys) < 0.7
+        mask[..., 0] = True
+        own, others = ShortAttention.apply(ours, q, k, v, mask), F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        gradient = torch.randn_like(others)
+        for one, other in zip(
+            (own, *torch.autograd.grad(own, (q, k, v), gradient)),  # pyright: ignore[reportArgumentType]
+            (others, *torch.autograd.grad(others, (q, k, v), gradient)),
+            strict=True,
+        ):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
