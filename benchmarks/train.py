@@ -25,8 +25,8 @@ Before a size is timed, every side gets regard's parameters and must give regard
 flop_counter counts its operations once. The rates printed are by one formula for all: a matmul of m × k by k × n is
 2 m k n operations, and a backward pass is two forward passes. Padding is counted, since everyone computes it, but for
 the output projection, which everyone computes for wanted positions alone. Attention counts whole, though half of it
-may be masked, and what a kernel computes twice counts once. Rates and ratios are medians over the rounds; a ratio is of
-two steps on one batch.
+may be masked, and what a kernel computes twice counts once; torch's count does not see our kernel for it. Rates and
+ratios are medians over the rounds; a ratio is of two steps on one batch.
 """
 
 from __future__ import annotations
