@@ -145,6 +145,19 @@ def test_what_is_long_or_wide_or_biased_is_left_to_torch(ours):
     torch.testing.assert_close(short_attention(q, k, k, None), F.scaled_dot_product_attention(q, k, k))
 
 
+def test_many_threads_are_left_to_torch(ours):
+    """Ours is computed by the thread that asks; torch's is shared out among all."""
+    x = torch.zeros(1, 1, 2, ours.lanes())
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(module.FEW + 1)
+        assert not suits(ours, x, x, x, None)
+        torch.set_num_threads(module.FEW)
+        assert suits(ours, x, x, x, None)
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_attention_learns_by_the_kernel_what_it_learns_by_torch(ours, monkeypatch):
     """In training mode one of the two computes; the parameters' gradients are the same to rounding."""
     attention = Attention(width=4 * ours.lanes(), heads=2)
@@ -186,6 +199,13 @@ def test_a_kept_kernel_that_is_damaged_is_compiled_anew(anew, damage):
 def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(anew):
     anew.write_text("not a folder")
     assert kernel().library is not None
+
+
+def test_nothing_is_kept_in_or_opened_from_the_folder_one_happens_to_be_in(anew, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    monkeypatch.chdir(tmp_path)
+    assert kernel().library is not None
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_compiler_torch_computes(anew, monkeypatch):

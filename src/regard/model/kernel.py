@@ -1,7 +1,7 @@
 """Attention of short sequences by a kernel in C, compiled on the machine that runs it; torch's where there is none.
 
 A sentence is some twenty tokens. Torch's fused kernel, made for thousands, spends most of its time there on getting
-ready: a sixth of a small network's training. Ours takes a third of that. It needs a C compiler; where none is found, or
+ready: a sixth of a small network's training. Ours takes half of that. It needs a C compiler; where none is found, or
 what it made does not work, everything goes on with torch's kernel, and its results are the same to rounding.
 """
 
@@ -30,6 +30,7 @@ SWITCH = "REGARD_KERNEL"  # the variable that turns it off, by 0
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
 OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
+FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
 PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
 TRIAL = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 
@@ -44,7 +45,9 @@ def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Ten
 
 def suits(ours: ctypes.CDLL, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     """Whether these are for our kernel: on the CPU, in float32, short, a head's features in whole vectors."""
-    if not all(x.device.type == "cpu" and x.dtype is torch.float32 and x.numel() for x in (q, k, v)):
+    if torch.get_num_threads() > FEW or not all(
+        x.device.type == "cpu" and x.dtype is torch.float32 and x.numel() for x in (q, k, v)
+    ):
         return False
     length, features = max(q.size(2), k.size(2)), q.size(3)
     plain = mask is None or mask.dtype is torch.bool
@@ -144,8 +147,8 @@ def kernel() -> Kernel:
 
 def found() -> ctypes.CDLL:
     """The kernel that was compiled here before, or one that is compiled now and kept for the next time."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
-    kept = folder / f"attention-{fingerprint()}.so"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  who has no home has ~
+    kept = caches / "regard" / f"attention-{fingerprint()}.so"
     if whole(kept):
         return opened(kept)
     with tempfile.TemporaryDirectory(prefix="regard-") as passing:
@@ -162,6 +165,8 @@ def found() -> ctypes.CDLL:
 
 def keep(code: bytes, path: Path) -> None:
     """Into a file, and its checksum beside it: to open a library that is cut short would end the process."""
+    if not path.is_absolute():  # nor would it be found again
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     for content, name in ((code, path), (digest(code).encode(), path.with_suffix(".sum"))):
         beside = path.with_suffix(f".{os.getpid()}")
@@ -171,7 +176,7 @@ def keep(code: bytes, path: Path) -> None:
 
 def whole(path: Path) -> bool:
     try:
-        return path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
+        return path.is_absolute() and path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
     except OSError:
         return False
 
