@@ -18,34 +18,40 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 GAIN = 1.2  # how many times as fast bfloat16 must be on a CPU before auto gives up float32's digits for it
 PATIENCE = 60.0  # seconds for the trial, most of which go into importing torch
 
-# Run by a Python of its own, given a width and a number of threads: attention and feed-forward, forward and backward,
-# in both formats by turns, for two seconds or one slow step. Its last line is how many times as fast bfloat16 was.
+# Run by a Python of its own, given a width and a number of threads: training steps of a small translator, in both
+# formats by turns, for two seconds or one slow step. Its last line is how many times as fast bfloat16 was.
 TRIAL = """
-import sys, time, torch
-from torch import nn
+import math, sys, time, torch
+from regard.config import TrainConfig, TranslatorConfig
+from regard.data.batch import Example, collate
+from regard.model.translator import Translator
+from regard.precision import Precision
+from regard.training.learner import Learner
+from regard.training.objective import Translating
 
 width, threads = int(sys.argv[1]), int(sys.argv[2])
 torch.set_num_threads(threads)
 torch.manual_seed(0)
-rows, length = 8, 32
-qkv, inner, outer = nn.Linear(width, 3 * width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-norm, x = nn.LayerNorm(width), torch.randn(rows, length, width)
-mask = torch.ones(length, length, dtype=torch.bool).tril()
+heads = next(count for count in range(1, width + 1) if width % count == 0 and width // count <= 64)
+sizes = {"width": width, "hidden": 4 * width, "heads": heads, "layers": 1, "decoder_layers": 1}
+network = TranslatorConfig(source_vocabulary=2000, target_vocabulary=2000, norm="pre", **sizes)
+settings = TrainConfig(optimizer="muon")
+batch = collate([Example(list(range(4, 24)), list(range(4, 22)))] * 25 * min(threads, 16))
 
-def step(low):
+def learner(name):
+    return Learner(Translator(network), settings, Precision(name, torch.device("cpu"), ""), Translating(settings))
+
+def step(learner):
     began = time.perf_counter()
-    with torch.autocast("cpu", torch.bfloat16, enabled=low):
-        q, k, v = (y.unflatten(-1, (2, -1)).transpose(1, 2) for y in qkv(x).chunk(3, dim=-1))
-        seen = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
-        loss = outer(inner(norm(x + seen)).relu()).float().square().mean()
-    loss.backward()
-    assert loss.isfinite() and all(layer.weight.grad.isfinite().all() for layer in (qkv, inner, outer)), "not finite"
+    taken = learner.step([batch], rate=1e-4)
+    assert math.isfinite(taken.surprise) and math.isfinite(taken.gradient), "not finite"
     return time.perf_counter() - began
 
-low, full = step(True), step(False)
-seconds, until = [(full, low)] if low > 1 else [], time.perf_counter() + 2  # so slow a step needs no second look
-while not seconds or low <= 1 and len(seconds) < 15 and time.perf_counter() < until:
-    seconds.append((step(False), step(True)))
+low, full = learner("bfloat16"), learner("float32")
+slow = max(step(low), step(full)) > 1  # so slow a step needs no second look
+seconds, until = [], time.perf_counter() + 2
+while not seconds or not slow and len(seconds) < 15 and time.perf_counter() < until:
+    seconds.append((step(full), step(low)))
 full, low = (sorted(each)[len(each) // 2] for each in zip(*seconds))
 print(full / low)
 """
