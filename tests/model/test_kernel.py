@@ -4,6 +4,7 @@ import ctypes
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,11 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from regard.model import kernel as module
 from regard.model.attention import Attention
-from regard.model.kernel import ShortAttention, kernel, short_attention, suits
+from regard.model.kernel import ShortAttention, fits, kernel, may_suit, short_attention
 
 COMPILER = next(filter(None, map(shutil.which, module.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -126,23 +128,54 @@ def test_what_is_not_a_number_shows(ours):
     assert ShortAttention.apply(ours, q, k, v, None).isnan().all()  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_what_is_long_or_wide_or_biased_is_left_to_torch(ours):
+def test_what_is_long_or_wide_is_left_to_torch(ours):
     lanes, longest, widest = ours.lanes(), ours.longest(), ours.widest()
 
-    def fit(queries: int, keys: int, features: int, mask: Tensor | None = None, dtype=torch.float32) -> bool:
-        q, k, v = (torch.zeros(1, 1, n, features, dtype=dtype) for n in (queries, keys, keys))
-        return suits(ours, q, k, v, mask)
+    def fit(queries: int, keys: int, features: int) -> bool:
+        return fits(ours, torch.zeros(1, 1, queries, features), torch.zeros(1, 1, keys, features))
 
     assert fit(longest, longest, widest)
     assert not fit(longest + 1, 2, lanes)
     assert not fit(2, longest + 1, lanes)
     assert not fit(2, 3, widest + lanes)
     assert not fit(2, 3, lanes + 1)
-    assert not fit(0, 3, lanes)
-    assert not fit(2, 3, lanes, torch.zeros(2, 3))
-    assert not fit(2, 3, lanes, dtype=torch.bfloat16)
     q, k = torch.randn(1, 1, longest + 1, lanes), torch.randn(1, 1, 5, lanes)
     torch.testing.assert_close(short_attention(q, k, k, None), F.scaled_dot_product_attention(q, k, k))
+
+
+def test_what_is_of_another_kind_or_to_be_broadcast_is_left_to_torch():
+    def suits(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...], mask: Tensor | None = None, **how) -> bool:
+        return may_suit(torch.zeros(q, **how), torch.zeros(k, **how), torch.zeros(v, **how), mask)
+
+    q, k = (2, 3, 4, 32), (2, 3, 5, 32)
+    assert suits(q, k, k)
+    assert suits(q, k, k, torch.ones(4, 5, dtype=torch.bool))
+    assert not suits(q, k, k, torch.zeros(4, 5)), "a bias"
+    assert not suits(q, k, k, dtype=torch.bfloat16)
+    assert not suits(q, k, k, device="meta")
+    assert not suits((2, 3, 0, 32), k, k)
+    assert not suits(q[1:], k[1:], k[1:])
+    assert not suits(q, (1, 3, 5, 32), (1, 3, 5, 32))
+    assert not suits(q, (2, 1, 5, 32), (2, 1, 5, 32))
+    assert not suits(q, (2, 3, 5, 16), (2, 3, 5, 16))
+    assert not suits(q, k, (2, 3, 6, 32))
+    with FakeTensorMode():
+        assert not suits(q, k, k)
+
+
+def test_a_memory_of_other_rows_is_refused_in_training_as_it_is_elsewhere():
+    attention = Attention(width=64, heads=2)
+    for mode in (True, False):
+        with pytest.raises(RuntimeError):
+            attention.train(mode)(torch.randn(3, 5, 64), torch.randn(2, 7, 64))
+
+
+def test_a_second_derivative_is_refused(ours):
+    """Torch's fused kernel has none either."""
+    x = torch.randn(1, 2, 3, ours.lanes(), requires_grad=True)
+    first = torch.autograd.grad(short_attention(x, x, x, None).square().sum(), x, create_graph=True)[0]
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
 
 
 def test_many_threads_are_left_to_torch(ours):
@@ -151,9 +184,9 @@ def test_many_threads_are_left_to_torch(ours):
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(module.FEW + 1)
-        assert not suits(ours, x, x, x, None)
+        assert not may_suit(x, x, x, None)
         torch.set_num_threads(module.FEW)
-        assert suits(ours, x, x, x, None)
+        assert may_suit(x, x, x, None)
     finally:
         torch.set_num_threads(before)
 
@@ -201,6 +234,28 @@ def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(anew):
     assert kernel().library is not None
 
 
+@pytest.mark.parametrize("name", ["folder", "file"])
+def test_a_kept_kernel_that_others_may_write_is_not_opened(anew, name):
+    assert kernel().library is not None
+    (kept,) = anew.glob("*.so")
+    kernel.cache_clear()
+    {"folder": anew, "file": kept}[name].chmod(0o777)
+    library = kernel().library
+    assert library is not None
+    assert library._name != str(kept)
+
+
+def test_without_room_for_temporary_files_torch_computes(anew, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(anew / "missing"))
+    assert kernel() == module.Kernel(None, "torch's kernel: there is no place for ours (No such file or directory)")
+
+
+def test_a_compiler_that_can_is_asked_after_one_that_cannot(anew, tmp_path, monkeypatch):
+    stand_in(tmp_path, "exit 1", monkeypatch)
+    monkeypatch.setattr(module, "COMPILERS", ("cc", Path(COMPILER or "").resolve().as_posix()))
+    assert kernel().library is not None
+
+
 def test_nothing_is_kept_in_or_opened_from_the_folder_one_happens_to_be_in(anew, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "here")
     monkeypatch.chdir(tmp_path)
@@ -222,6 +277,7 @@ def test_it_can_be_turned_off(anew, monkeypatch):
 
 def test_a_compiler_that_fails_is_told_of(anew, tmp_path, monkeypatch):
     compiler = stand_in(tmp_path, "echo no such processor >&2; exit 1", monkeypatch)
+    monkeypatch.setattr(module, "COMPILERS", ("cc",))
     assert kernel() == module.Kernel(None, f"torch's kernel: {compiler} did not compile ours (no such processor)")
 
 

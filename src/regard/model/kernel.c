@@ -141,7 +141,7 @@ static void softmax(int64_t keys, int64_t width, float scale, const float *added
 
 /* O, and the weights (B, H, S, width), which the way back reads; width is T in whole vectors. */
 void forward(sizes n, array q, array k, array v, permission may, float *weights, array o) {
-    float turned[WIDEST * LONGEST], added[LONGEST * LONGEST];
+    static _Thread_local float turned[WIDEST * LONGEST], added[LONGEST * LONGEST]; /* stacks may be small */
     int64_t width = padded(n.T);
     for (int64_t b = 0; b < n.B; b++)
         for (int64_t h = 0; h < n.H; h++, weights += n.S * width) {
@@ -156,7 +156,7 @@ void forward(sizes n, array q, array k, array v, permission may, float *weights,
 
 /* dQ, dK and dV, given dO. */
 void backward(sizes n, array q, array k, array v, const float *weights, array d_o, array dq, array dk, array dv) {
-    float turned[WIDEST * LONGEST], ds[LONGEST * LONGEST];
+    static _Thread_local float turned[WIDEST * LONGEST], ds[LONGEST * LONGEST];
     int64_t width = padded(n.T);
     float scale = 1.0f / sqrtf((float)n.d);
     for (int64_t b = 0; b < n.B; b++)

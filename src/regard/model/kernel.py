@@ -11,17 +11,21 @@ import ctypes
 import os
 import platform
 import shutil
+import stat
 import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
+from itertools import product
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from regard.trial import FailedTrialError, trial
 
@@ -30,28 +34,35 @@ SWITCH = "REGARD_KERNEL"  # the variable that turns it off, by 0
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
 OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
+PLAIN = (Tensor, nn.Parameter)
 FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
 PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
+ALONE = Lock()  # whoever comes while one is compiled finds it kept
 TRIAL = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 
 
 def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(q kᵀ / √d) v, (B, H, T, d), as torch's fused kernel has it, by ours where it can."""
-    ours = kernel().library
-    if ours and suits(ours, q, k, v, mask):
+    ours = kernel().library if may_suit(q, k, v, mask) else None
+    if ours and fits(ours, q, k):
         return ShortAttention.apply(ours, q, k, v, mask)  # pyright: ignore[reportReturnType]
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def suits(ours: ctypes.CDLL, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
-    """Whether these are for our kernel: on the CPU, in float32, short, a head's features in whole vectors."""
-    if torch.get_num_threads() > FEW or not all(
-        x.device.type == "cpu" and x.dtype is torch.float32 and x.numel() for x in (q, k, v)
-    ):
+def may_suit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
+    """Whether these are for a kernel like ours: plain tensors of float32 on the CPU, none broadcast to another."""
+    given = (q, k, v) if mask is None else (q, k, v, mask)
+    if torch.get_num_threads() > FEW or not all(type(x) in PLAIN and x.device.type == "cpu" for x in given):
         return False
+    if q.dim() != 4 or k.shape != v.shape or q.shape[:2] != k.shape[:2] or q.size(3) != k.size(3):
+        return False
+    return all(x.dtype is torch.float32 and x.numel() for x in (q, k, v)) and (mask is None or mask.dtype is torch.bool)
+
+
+def fits(ours: ctypes.CDLL, q: Tensor, k: Tensor) -> bool:
+    """Whether they are short, and the features of a head make whole vectors."""
     length, features = max(q.size(2), k.size(2)), q.size(3)
-    plain = mask is None or mask.dtype is torch.bool
-    return plain and length <= ours.longest() and features <= ours.widest() and features % ours.lanes() == 0
+    return length <= ours.longest() and features <= ours.widest() and features % ours.lanes() == 0
 
 
 class ShortAttention(torch.autograd.Function):
@@ -74,7 +85,8 @@ class ShortAttention(torch.autograd.Function):
         return output
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         q, k, v, weights = ctx.saved_tensors
         gradient = whole_rows(gradients[0])
         found = [empty_like(x) for x in (q, k, v)]
@@ -85,10 +97,11 @@ class ShortAttention(torch.autograd.Function):
 
 def empty_like(x: Tensor) -> Tensor:
     """(B, H, T, d) with nothing in it, which lies as (B, T, H · d) does: the heads of a token side by side."""
-    return x.new_empty(x.size(0), x.size(2), x.size(1), x.size(3)).transpose(1, 2)
+    return torch.empty_permuted(x.shape, (0, 2, 1, 3))
 
 
 def whole_rows(x: Tensor) -> Tensor:
+    x = x.resolve_neg()
     return x if x.stride(-1) == 1 else x.contiguous()
 
 
@@ -140,18 +153,22 @@ def kernel() -> Kernel:
     if os.environ.get(SWITCH) == "0":
         return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
     try:
-        return Kernel(found(), "a kernel compiled for this processor")
+        with ALONE:
+            return Kernel(found(), "a kernel compiled for this processor")
     except NoKernelError as error:
         return Kernel(None, f"torch's kernel: {error}")
+    except OSError as error:  # no room for temporary files, say
+        return Kernel(None, f"torch's kernel: there is no place for ours ({error.strerror})")
 
 
 def found() -> ctypes.CDLL:
     """The kernel that was compiled here before, or one that is compiled now and kept for the next time."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  who has no home has ~
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  may stay ~
     kept = caches / "regard" / f"attention-{fingerprint()}.so"
     if whole(kept):
-        return opened(kept)
-    with tempfile.TemporaryDirectory(prefix="regard-") as passing:
+        with suppress(OSError):  # it may lie where nothing can be run
+            return opened(kept)
+    with tempfile.TemporaryDirectory(prefix="regard-", ignore_cleanup_errors=True) as passing:
         made = Path(passing) / kept.name
         compile_into(made)
         try:
@@ -167,18 +184,28 @@ def keep(code: bytes, path: Path) -> None:
     """Into a file, and its checksum beside it: to open a library that is cut short would end the process."""
     if not path.is_absolute():  # nor would it be found again
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for content, name in ((code, path), (digest(code).encode(), path.with_suffix(".sum"))):
-        beside = path.with_suffix(f".{os.getpid()}")
-        beside.write_bytes(content)
-        beside.replace(name)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as beside:
+            beside.write(content)
+        Path(beside.name).replace(name)
 
 
 def whole(path: Path) -> bool:
+    """Whether a kernel is kept there, as it was put there, and none but its user could have put it there."""
     try:
-        return path.is_absolute() and path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
+        own = all(mine(each) for each in (path.parent, path))
+        return (
+            own and path.is_absolute() and path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
+        )
     except OSError:
         return False
+
+
+def mine(path: Path) -> bool:
+    found = path.stat()
+    user = getattr(os, "geteuid", lambda: found.st_uid)()  # Windows has none
+    return found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def digest(content: bytes) -> str:
@@ -191,26 +218,28 @@ def fingerprint() -> str:
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         processor += "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-    return digest(SOURCE.read_bytes() + processor.encode())
+    return digest(SOURCE.read_bytes() + " ".join((*FLAGS, *OWN, processor)).encode())
 
 
 def compile_into(path: Path) -> None:
-    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if compiler is None:
+    """By the first compiler that can."""
+    compilers = [compiler for compiler in map(shutil.which, COMPILERS) if compiler]
+    if not compilers:
         raise NoKernelError("there is no C compiler for ours")
-    said = ""
-    for own in OWN:
+    said = []
+    for compiler, own in product(compilers, OWN):
         command = [compiler, *FLAGS, own, str(SOURCE), "-o", str(path), "-lm"]
         try:
             done = subprocess.run(
                 command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE
             )
-        except (OSError, subprocess.TimeoutExpired):
-            raise NoKernelError(f"{compiler} did not compile ours") from None
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said.append(str(error))
+            continue
         if done.returncode == 0:
             return
-        said = said or done.stderr.strip().splitlines()[:1]
-    raise NoKernelError(f"{compiler} did not compile ours ({''.join(said)})")
+        said += done.stderr.strip().splitlines()[:1]
+    raise NoKernelError(f"{compilers[0]} did not compile ours ({''.join(said[:1])})")
 
 
 def check(path: str) -> None:

@@ -120,7 +120,7 @@ def train_into(
     pieces = "".join(f"{len(each):,} pieces, " for each in list(tokenizers.values())[-1:])
     say(f"{depth(settings.model)} layers of width {settings.model.width}, {run.size:,} parameters, {pieces}on {chosen}")
     say(f"computing in {how.name}: {how.why}")
-    if chosen.type == "cpu":
+    if chosen.type == "cpu" and how.name == "float32":
         say(f"attention of short sequences by {kernel().why}")
 
     task = tasks.choose(settings)(run, corpus)
