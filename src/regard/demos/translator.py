@@ -36,7 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "tokenizer": {"kind": "bpe", "size": 1600, "learn_from": 40_000},
     "model": {"width": 128, "hidden": 256, "heads": 8, "layers": 2, "dropout": 0.1},
     "train": {
-        "steps": 1800,
+        "steps": 2400,
         "batch_tokens": 1024,
         "start": "neighbours",
         "optimizer": "muon",
