@@ -210,6 +210,7 @@ def test_attention_learns_by_the_kernel_what_it_learns_by_torch(ours, monkeypatc
 def test_a_kernel_is_compiled_once(anew, monkeypatch):
     assert kernel() == module.Kernel(kernel().library, "a kernel compiled for this processor")
     (kept,) = anew.glob("*.so")
+    assert {each.suffix for each in anew.iterdir()} == {".so", ".sum"}, "and nothing else is left there"
     kernel.cache_clear()
     monkeypatch.setenv("PATH", "")
     library = kernel().library

@@ -186,9 +186,12 @@ def keep(code: bytes, path: Path) -> None:
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for content, name in ((code, path), (digest(code).encode(), path.with_suffix(".sum"))):
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as beside:
-            beside.write(content)
-        Path(beside.name).replace(name)
+        beside = Path(tempfile.mkdtemp(dir=path.parent)) / name.name
+        try:
+            beside.write_bytes(content)
+            beside.replace(name)
+        finally:  # a full disk leaves nothing half written behind
+            shutil.rmtree(beside.parent, ignore_errors=True)
 
 
 def whole(path: Path) -> bool:
