@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from regard import compiled
 from regard.model import kernel as module
 from regard.model.attention import Attention
 from regard.model.kernel import ShortAttention, fits, kernel, may_suit, short_attention
 
-COMPILER = next(filter(None, map(shutil.which, module.COMPILERS)), None)
+COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 
 
@@ -253,7 +254,7 @@ def test_without_room_for_temporary_files_torch_computes(anew, monkeypatch):
 
 def test_a_compiler_that_can_is_asked_after_one_that_cannot(anew, tmp_path, monkeypatch):
     stand_in(tmp_path, "exit 1", monkeypatch)
-    monkeypatch.setattr(module, "COMPILERS", ("cc", Path(COMPILER or "").resolve().as_posix()))
+    monkeypatch.setattr(compiled, "COMPILERS", ("cc", Path(COMPILER or "").resolve().as_posix()))
     assert kernel().library is not None
 
 
@@ -278,7 +279,7 @@ def test_it_can_be_turned_off(anew, monkeypatch):
 
 def test_a_compiler_that_fails_is_told_of(anew, tmp_path, monkeypatch):
     compiler = stand_in(tmp_path, "echo no such processor >&2; exit 1", monkeypatch)
-    monkeypatch.setattr(module, "COMPILERS", ("cc",))
+    monkeypatch.setattr(compiled, "COMPILERS", ("cc",))
     assert kernel() == module.Kernel(None, f"torch's kernel: {compiler} did not compile ours (no such processor)")
 
 

@@ -9,15 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
-import shutil
-import stat
-import subprocess
-import tempfile
-from contextlib import suppress
 from functools import cache
-from hashlib import blake2b
-from itertools import product
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -27,18 +19,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.trial import FailedTrialError, trial
+from regard.compiled import NotCompiledError, compiled
 
 SOURCE = Path(__file__).with_suffix(".c")
 SWITCH = "REGARD_KERNEL"  # the variable that turns it off, by 0
-COMPILERS = ("cc", "gcc", "clang")
-FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
-OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
 PLAIN = (Tensor, nn.Parameter)
 FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
-PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
 ALONE = Lock()  # whoever comes while one is compiled finds it kept
-TRIAL = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
+CHECK = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 
 
 def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
@@ -124,8 +112,8 @@ def array(x: Tensor) -> Array:
     return Array(x.data_ptr(), *x.stride()[:3])
 
 
-def opened(path: Path) -> ctypes.CDLL:
-    ours = ctypes.CDLL(str(path))
+def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
+    """With the types of what its functions take and give."""
     weights = ctypes.c_void_p
     ours.forward.argtypes = [Sizes, Array, Array, Array, Permission, weights, Array]
     ours.backward.argtypes = [Sizes, Array, Array, Array, weights, Array, Array, Array, Array]
@@ -143,10 +131,6 @@ class Kernel(NamedTuple):
     why: str  # one clause: what there is, or what there is not
 
 
-class NoKernelError(Exception):
-    """Why there is none."""
-
-
 @cache
 def kernel() -> Kernel:
     """Ours, if it is wanted, and can be had, and has worked in a process of its own; the same all the time."""
@@ -154,100 +138,14 @@ def kernel() -> Kernel:
         return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
     try:
         with ALONE:
-            return Kernel(found(), "a kernel compiled for this processor")
-    except NoKernelError as error:
+            return Kernel(declared(compiled(SOURCE, CHECK)), "a kernel compiled for this processor")
+    except NotCompiledError as error:
         return Kernel(None, f"torch's kernel: {error}")
-    except OSError as error:  # no room for temporary files, say
-        return Kernel(None, f"torch's kernel: there is no place for ours ({error.strerror})")
-
-
-def found() -> ctypes.CDLL:
-    """The kernel that was compiled here before, or one that is compiled now and kept for the next time."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  may stay ~
-    kept = caches / "regard" / f"attention-{fingerprint()}.so"
-    if whole(kept):
-        with suppress(OSError):  # it may lie where nothing can be run
-            return opened(kept)
-    with tempfile.TemporaryDirectory(prefix="regard-", ignore_cleanup_errors=True) as passing:
-        made = Path(passing) / kept.name
-        compile_into(made)
-        try:
-            trial(TRIAL, made, patience=PATIENCE)
-        except FailedTrialError as failed:
-            raise NoKernelError(f"a trial of ours {failed}") from None
-        with suppress(OSError):  # it is as good without being kept
-            keep(made.read_bytes(), kept)
-        return opened(made)
-
-
-def keep(code: bytes, path: Path) -> None:
-    """Into a file, and its checksum beside it: to open a library that is cut short would end the process."""
-    if not path.is_absolute():  # nor would it be found again
-        return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for content, name in ((code, path), (digest(code).encode(), path.with_suffix(".sum"))):
-        beside = Path(tempfile.mkdtemp(dir=path.parent)) / name.name
-        try:
-            beside.write_bytes(content)
-            beside.replace(name)
-        finally:  # a full disk leaves nothing half written behind
-            shutil.rmtree(beside.parent, ignore_errors=True)
-
-
-def whole(path: Path) -> bool:
-    """Whether a kernel is kept there, as it was put there, and none but its user could have put it there."""
-    try:
-        own = all(mine(each) for each in (path.parent, path))
-        return (
-            own and path.is_absolute() and path.with_suffix(".sum").read_bytes() == digest(path.read_bytes()).encode()
-        )
-    except OSError:
-        return False
-
-
-def mine(path: Path) -> bool:
-    found = path.stat()
-    user = getattr(os, "geteuid", lambda: found.st_uid)()  # Windows has none
-    return found.st_uid == user and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def digest(content: bytes) -> str:
-    return blake2b(content, digest_size=12).hexdigest()
-
-
-def fingerprint() -> str:
-    """Of the source and the processor: a home folder may be shared by machines that differ."""
-    processor = platform.machine() + platform.processor()
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor += "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-    return digest(SOURCE.read_bytes() + " ".join((*FLAGS, *OWN, processor)).encode())
-
-
-def compile_into(path: Path) -> None:
-    """By the first compiler that can."""
-    compilers = [compiler for compiler in map(shutil.which, COMPILERS) if compiler]
-    if not compilers:
-        raise NoKernelError("there is no C compiler for ours")
-    said = []
-    for compiler, own in product(compilers, OWN):
-        command = [compiler, *FLAGS, own, str(SOURCE), "-o", str(path), "-lm"]
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said.append(str(error))
-            continue
-        if done.returncode == 0:
-            return
-        said += done.stderr.strip().splitlines()[:1]
-    raise NoKernelError(f"{compilers[0]} did not compile ours ({''.join(said[:1])})")
 
 
 def check(path: str) -> None:
     """Hold the kernel in a file against torch's, forward and backward; raises where they differ."""
-    ours = opened(Path(path))
+    ours = declared(ctypes.CDLL(path))
     torch.manual_seed(0)
     for rows, heads, queries, keys in ((3, 2, 17, 5), (2, 3, 4, 33)):
         q, k, v = (torch.randn(rows, heads, n, 2 * ours.lanes(), requires_grad=True) for n in (queries, keys, keys))
