@@ -50,6 +50,7 @@ VARIANTS: dict[str, list[str]] = {
     "R-Drop": ["train.r_drop=3"],
     "dropout 0.2, R-Drop": ["model.dropout=0.2", "train.r_drop=3"],
     "dropout 0.2, sampled subwords": ["model.dropout=0.2", "tokenizer.sampling=0.2"],
+    "dropout 0.3, sampled subwords": ["model.dropout=0.3", "tokenizer.sampling=0.3"],
     "untied": ["model.tied=none"],
     "wider": ["model.width=192", "model.hidden=768"],
     "6 + 6 layers": ["model.layers=6", "model.decoder_layers=6"],
