@@ -31,7 +31,7 @@ class NotCompiledError(Exception):
 
 
 def compiled(source: Path, check: str) -> ctypes.CDLL:
-    """The library of a C source: the one kept, or one compiled now that the Python in `check`, given its path, passes."""
+    """The library of C: the one kept, or one compiled now that the Python in `check`, given its path, accepts."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  may stay ~
     kept = caches / "regard" / f"{source.stem}-{fingerprint(source)}.so"
     if whole(kept):
