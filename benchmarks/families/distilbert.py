@@ -28,7 +28,7 @@ def taught(out: Path, teacher: Path, **train: Any) -> regard.Run:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/families"))
-    parser.add_argument("--steps", type=int, default=2000, help="of distillation")
+    parser.add_argument("--steps", type=int, default=4000, help="of distillation, as many as its teacher had")
     parser.add_argument("--fine-steps", type=int, default=400)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     given = parser.parse_args()
