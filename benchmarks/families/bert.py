@@ -30,6 +30,7 @@ from regard.data.corpus import read_table
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "tatoeba"
 LABELS = {"train": 2000, "valid": 500, "test": 2000}
+UNLABELLED = 6000  # more sentences of the same kind, for distilbert.py: a teacher says what they are
 FINE = {"optimizer": "adamw", "learning_rate": 5e-4, "schedule": "cosine", "batch_tokens": 2048}
 
 
@@ -62,6 +63,10 @@ def write_files(folder: Path, seed: int) -> None:
         for number, line in enumerate(choose.sample(fit, min(count, len(fit)))):
             rows.append(f"{swapped(line, choose)}\tswapped\n" if number % 2 else f"{line}\treal\n")
         (folder / f"swapped.{part}.tsv").write_text("".join(rows), encoding="utf-8")
+    labelled = {pair.source for pair in read_table(folder / "swapped.train.tsv")}
+    fit = [line for line in train if line not in labelled and swapped(line, choose) is not None]
+    more = [swapped(line, choose) if number % 2 else line for number, line in enumerate(choose.sample(fit, UNLABELLED))]
+    (folder / "unlabelled.txt").write_text("".join(f"{line}\n" for line in more), encoding="utf-8")
 
 
 def once(folder: Path, make: Callable[[], Any]) -> regard.Run:
@@ -77,13 +82,17 @@ def pretrained(out: Path, name: str, **train: Any) -> regard.Run:
     return once(out / name, lambda: regard.train(given, out / name, on="cpu", overwrite=True))
 
 
-def finetuned(out: Path, start: regard.Run, steps: int, seed: int) -> float:
-    """The accuracy on the test sentences of a classifier that starts from a run."""
-    data = {"labelled": str(out / "swapped.train.tsv"), "valid_labelled": str(out / "swapped.valid.tsv")}
-    train = {"task": "classify", "start_from": str(start.folder), "steps": steps, "seed": seed, "choose_by": "accuracy"}
-    folder = out / f"{start.folder.name if start.folder else 'run'}-swapped-{seed}"
+def finetuned(out: Path, start: str, steps: int, seed: int, labels: str = "swapped") -> regard.Run:
+    """A classifier that starts from the run of a name, and learns from labelled sentences."""
+    data = {"labelled": str(out / f"{labels}.train.tsv"), "valid_labelled": str(out / "swapped.valid.tsv")}
+    train = {"task": "classify", "start_from": str(out / start), "steps": steps, "seed": seed, "choose_by": "accuracy"}
+    folder = out / f"{start}-{labels}-{seed}"
     given = {"data": data, "train": {**FINE, **train, "validate_every": max(1, steps // 8)}}
-    run = once(folder, lambda: regard.train(given, folder, on="cpu", overwrite=True))
+    return once(folder, lambda: regard.train(given, folder, on="cpu", overwrite=True))
+
+
+def judged(out: Path, run: regard.Run) -> float:
+    """Its accuracy on the test sentences."""
     return regard.evaluate_classes(run, out / "swapped.test.tsv").accuracy
 
 
@@ -138,11 +147,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     given = parser.parse_args()
     write_files(given.out, seed=1)
-    bert = pretrained(given.out, "bert", steps=given.steps)
-    untrained = pretrained(given.out, "untrained", steps=1, learning_rate=1e-12)
+    pretrained(given.out, "bert", steps=given.steps)
+    pretrained(given.out, "untrained", steps=1, learning_rate=1e-12)
     result: dict[str, Any] = {
-        name: [finetuned(given.out, run, given.fine_steps, seed) for seed in given.seeds]
-        for name, run in (("pre-trained", bert), ("from scratch", untrained))
+        name: [judged(given.out, finetuned(given.out, start, given.fine_steps, seed)) for seed in given.seeds]
+        for name, start in (("pre-trained", "bert"), ("from scratch", "untrained"))
     }
     result["words"] = [counted(given.out, lambda words: words)]
     result["words and pairs"] = [counted(given.out, lambda words: [*words, *map(" ".join, pairwise(words))])]
