@@ -93,7 +93,7 @@ def together(group: list[dict[str, Any]], out: Path) -> dict[str, Any]:
     runs = [regard.load(folder_of(into, limit, each["seed"], recipe, out), on="cpu") for each in group]
     return {
         **{"into": into, "time": limit, "recipe": recipe},
-        "seed": " + ".join(str(each["seed"]) for each in group),
+        "seed": named([each["seed"] for each in group]),
         **{name: sum(each[name] for each in group) for name in ("minutes", "steps", "tokens")},
         **scored(regard.ensemble(runs), into),
     }
@@ -122,6 +122,11 @@ def told(done: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def named(seeds: list[int]) -> str:
+    """Several networks as one."""
+    return " + ".join(map(str, seeds))
+
+
 def kind(result: dict[str, Any]) -> tuple[str, str, str]:
     """What runs of several seeds have in common."""
     return result["into"], result["time"], result["recipe"]
@@ -148,8 +153,10 @@ def draw(done: list[dict[str, Any]], path: Path) -> None:
             axes.plot(*zip(*dots, strict=True), "o", color=colour, markersize=4)
         for each in done:
             if each["into"] == into and not alone(each):
-                seeds = each["seed"].count("+") + 1
-                axes.plot(seeds * seconds_in(each["time"]) / 60, each["bleu"], "*", color=colour, markersize=11)
+                count = len(each["seed"].split(" + "))
+                label = f"{count} networks of {each['time']} together"
+                at = count * seconds_in(each["time"]) / 60, each["bleu"]
+                axes.plot(*at, "*", color=colour, markersize=11, label=label)
     axes.set(xlabel="minutes, all in all", ylabel="BLEU, test set of 2016, beam 5")
     axes.set_xlim(left=0)
     axes.grid(color="#dddddd", linewidth=0.6)
@@ -178,14 +185,13 @@ def main() -> None:
             file.write(json.dumps(result) + "\n")
 
     for limit in given.times:
-        group = [each for each in done if kind(each) == (given.into, limit, given.recipe)]
+        group = {each["seed"]: each for each in done if kind(each) == (given.into, limit, given.recipe)}
         for seed in given.seeds:
-            if seed not in [each["seed"] for each in group]:
-                note(measure(given.into, limit, seed, given.recipe, given.out))
-                group.append(done[-1])
-        group = [each for each in group if each["seed"] in given.seeds]
-        if given.together:
-            note(together(group, given.out))
+            if seed not in group:
+                group[seed] = measure(given.into, limit, seed, given.recipe, given.out)
+                note(group[seed])
+        if given.together and named(given.seeds) not in group:
+            note(together([group[seed] for seed in given.seeds], given.out))
     print(told(done))
     if given.picture:
         draw(done, given.picture)
