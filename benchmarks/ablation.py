@@ -25,8 +25,6 @@ import regard
 from regard.config import Settings, override, read_recipe, validate
 from regard.training import checkpoint
 from regard.training.deadline import Deadline, seconds_in
-from regard.training.tasks.translation import read_corpus
-from regard.training.train import train_pairs_into
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("REGARD_DATA", ROOT.parent / "shared" / "data")) / "multi30k"
@@ -77,7 +75,7 @@ def measure(name: str, limit: str, out: Path) -> dict[str, Any]:
     deadline = Deadline(seconds_in(limit), clock=time.process_time)
     chosen = settings(VARIANTS[name])
     folder = out / name.replace(" ", "-").replace(",", "")
-    run = train_pairs_into(folder, chosen, *read_corpus(chosen), deadline=deadline, overwrite=True)
+    run = regard.train(chosen, folder, time=deadline, overwrite=True)
     seconds = deadline.seconds + time.process_time() - deadline.at
     to = "de" if chosen.data.both_ways else None
     files = [[DATA / f"{part}.{side}.gz" for side in ("en", "de")] for part in ("val", "test_2016_flickr")]

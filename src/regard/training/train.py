@@ -41,7 +41,7 @@ def train(
     settings: Mapping[str, Any] | Settings,
     out: str | Path,
     *,
-    time: str | None = None,
+    time: str | Deadline | None = None,
     on: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
@@ -50,9 +50,10 @@ def train(
 
     Settings are given as a recipe is written: {"data": {"source": …, "target": …}, "model": {"width": 512}}; what they
     leave open is chosen to suit the corpus, the machine and the time. A whole `Settings` object is taken as it is. With
-    a time, such as "20m", the whole takes so long, and the number of steps is what fits into it.
+    a time, such as "20m", the whole takes so long, and the number of steps is what fits into it; a deadline may go by
+    another clock than the wall's.
     """
-    deadline = Deadline(seconds_in(time)) if time else None
+    deadline = Deadline(seconds_in(time)) if isinstance(time, str) else time
     if deadline and resume:
         raise ConfigError("--time and --resume do not go together: a run that is taken up has its number of steps")
     if resume and overwrite:
