@@ -15,7 +15,7 @@ import gaps as filling
 import regard
 import rhymes as writing
 import stripes
-from regard.config import Settings
+from regard.config import Settings, read_recipe
 from regard.data.labelled import Parts
 from regard.errors import ConfigError, RegardError, RunError
 from regard.training.train import check_room, train_into
@@ -112,3 +112,17 @@ def test_a_folder_that_cannot_be_made_is_told_first(old, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(RunError, match=r"new/run cannot be made: Permission denied; choose another --out$"):
         check_room(old.parent / "new" / "run", False, settings)
+
+
+def test_a_time_is_refused_where_the_learning_rate_is_a_factor(tmp_path):
+    """The paper's recipe has Noam's schedule; its 1.0 taken for a rate would end in nothing."""
+    for name in ("en", "de"):
+        (tmp_path / name).write_text("one\ntwo\n")
+    recipe = read_recipe(Path(__file__).parents[2] / "recipes" / "wmt14-base.toml")
+    with pytest.raises(ConfigError, match=r"train\.learning_rate=1 is a factor.*--set train\.schedule=stable"):
+        regard.train(
+            {**recipe, "data": {"source": str(tmp_path / "en"), "target": str(tmp_path / "de")}},
+            tmp_path / "run",
+            time="1m",
+        )
+    assert not (tmp_path / "run").exists()

@@ -42,6 +42,14 @@ class Deadline:
         self.begun = 0.0
         self.fixed = False
 
+    def check(self, settings: TrainConfig) -> None:
+        """Refuse a learning rate that is none: Noam's is a factor."""
+        if settings.schedule == "noam":
+            raise ConfigError(
+                f"--time goes by the schedule stable, and noam's train.learning_rate={settings.learning_rate:g} is a "
+                "factor, not a rate: add --set train.schedule=stable and a rate such as --set train.learning_rate=7e-4"
+            )
+
     def estimate(self, settings: TrainConfig, step: float) -> TrainConfig:
         """Settings for as many steps, of so many seconds each, as there seems to be time for."""
         self.begun = self.clock()

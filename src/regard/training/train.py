@@ -99,6 +99,8 @@ def train_into(
 
     The folder is as it was until all that can be checked has been: a mistake costs no run that is to be overwritten.
     """
+    if deadline:
+        deadline.check(settings.train)
     folder, chosen = Path(out), device.choose(on)
     keep_pages()
     torch.manual_seed(settings.train.seed)
