@@ -44,6 +44,8 @@ VARIANTS: dict[str, list[str]] = {
     "sampled subwords": ["tokenizer.sampling=0.2"],
     "dropout 0.2": ["model.dropout=0.2"],
     "dropout 0.3": ["model.dropout=0.3"],
+    "weight decay 0.1": ["train.weight_decay=0.1"],
+    "dropout 0.2, weight decay 0.1": ["model.dropout=0.2", "train.weight_decay=0.1"],
     "no label smoothing": ["train.label_smoothing=0"],
     "R-Drop": ["train.r_drop=3"],
     "dropout 0.2, R-Drop": ["model.dropout=0.2", "train.r_drop=3"],
