@@ -9,9 +9,9 @@
 Every run is a process of its own, given the files and the time alone (and a recipe, if one is named); then it is scored
 on the test set of 2016 with beam 5, as sacreBLEU does, and as older papers did, tokenised and lowercased. With
 --together, the networks of all seeds also decide together, which takes as long to train as all of them. With
---one-core, one thread is given twice the time, counted by the processor and not by the clock: the same work on a busy
-machine, where two of these can run side by side. What is done already is not done again: results.jsonl in the output
-folder has a line for each. The picture shows all that are there.
+--one-core, one thread in this process is given twice the time, counted by the processor and not by the clock: as much
+processor time on a busy machine, where two of these can run side by side. What is done already is not done again:
+results.jsonl in the output folder has a line for each. The picture shows those by the clock, or with --one-core those.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def main() -> None:
             note(together([group[seed] for seed in given.seeds], given.out))
     print(told(done))
     if given.picture:
-        draw(done, given.picture)
+        draw([each for each in done if each["one_core"] == given.one_core], given.picture)
 
 
 if __name__ == "__main__":
