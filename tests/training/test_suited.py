@@ -39,7 +39,7 @@ def test_a_faster_machine_does_more_in_the_same_time(monkeypatch):
 
 def test_what_is_seen_often_is_dropped_out_more(monkeypatch):
     monkeypatch.setattr(suited, "operations_a_second", lambda: 150e9)
-    shares = [suit(Settings(), [PAIR] * 5000, seconds).model.dropout for seconds in (20, 120, 6000)]
+    shares = [suit(Settings(), [PAIR] * 5000, seconds).model.dropout for seconds in (20, 240, 6000)]
     assert shares == sorted(set(shares))
 
 

@@ -61,8 +61,8 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
     return filled(
         settings,
         tokenizer={"size": network.vocabulary, "learn_from": 1_000_000 if seconds is None else QUICKLY},
-        model={**network.sizes, "norm": "pre", "dropout": 0.1 if epochs < 20 else 0.2 if epochs < 50 else 0.3},
-        train={**LEARNING, **often, "batch_tokens": batch},
+        model={**network.sizes, "norm": "pre", "dropout": 0.1 if epochs < 40 else 0.2 if epochs < 100 else 0.3},
+        train={**LEARNING, "weight_decay": 0.1, **often, "batch_tokens": batch},
     )
 
 
