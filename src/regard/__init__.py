@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from regard.training.codes import evaluate_pictures
     from regard.training.evaluate import evaluate
     from regard.training.foretell import evaluate_text
+    from regard.training.hidden import evaluate_hidden
     from regard.training.likeness import evaluate_matches
+    from regard.training.tags import evaluate_tags
     from regard.training.train import train
 
 HOMES = {
@@ -61,8 +63,10 @@ HOMES = {
     "ensemble": "regard.decoding.ensemble",
     "evaluate": "regard.training.evaluate",
     "evaluate_classes": "regard.training.accuracy",
+    "evaluate_hidden": "regard.training.hidden",
     "evaluate_matches": "regard.training.likeness",
     "evaluate_pictures": "regard.training.codes",
+    "evaluate_tags": "regard.training.tags",
     "evaluate_text": "regard.training.foretell",
     "explain": "regard.insight.explain",
     "export": "regard.exchange",
@@ -87,8 +91,10 @@ __all__ = [
     "ensemble",
     "evaluate",
     "evaluate_classes",
+    "evaluate_hidden",
     "evaluate_matches",
     "evaluate_pictures",
+    "evaluate_tags",
     "evaluate_text",
     "explain",
     "export",

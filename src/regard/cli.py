@@ -406,14 +406,14 @@ def evaluate(
     run: RunFolder,
     pairs: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="Tab-separated pairs; or labelled texts, or pictures, for a run of such."),
+        typer.Argument(metavar="FILE", help="Tab-separated pairs; or labelled texts, tagged words or pictures."),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--source", help="Or two files: sentences to translate, one a line,")
     ] = None,
     target: Annotated[Path | None, typer.Option("--target", help="and their reference translations.")] = None,
     text: Annotated[
-        list[Path] | None, typer.Option("--text", help="Plain text to foretell, for a run that writes; repeatable.")
+        list[Path] | None, typer.Option("--text", help="Plain text to foretell, or to fill in; repeatable.")
     ] = None,
     stride: Annotated[
         int | None, typer.Option("--stride", min=1, help="With --text: tokens between windows. [half of one]")
@@ -432,19 +432,21 @@ def evaluate(
     import regard
 
     if text and (pairs or source or target):
-        raise typer.BadParameter("--text is for a run that writes, and pairs are for one that translates.")
+        raise typer.BadParameter("--text is for a run that writes or fills in, pairs are for one that translates.")
     if pairs is not None and (source or target):
         raise typer.BadParameter(f"{pairs} already holds pairs: leave out --source and --target.")
     loaded = regard.load(run, on=device)
     refuse_idle(context, kind_of(loaded))
     if text:
-        foretold = regard.evaluate_text(loaded, text, stride)
-        typer.echo(json.dumps(asdict(foretold)) if as_json else str(foretold))
+        fills = loaded.task == "fill"
+        read = regard.evaluate_hidden(loaded, text) if fills else regard.evaluate_text(loaded, text, stride)
+        typer.echo(json.dumps(asdict(read)) if as_json else str(read))
         return
     judges = {
         "classify": regard.evaluate_classes,
         "paint": regard.evaluate_pictures,
         "match": regard.evaluate_matches,
+        "tag": regard.evaluate_tags,
     }
     if pairs is not None and loaded.task in judges:
         found = judges[loaded.task](loaded, pairs)

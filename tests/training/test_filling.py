@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from typer.testing import CliRunner
 
 import regard
 from gaps import prose, settings
+from regard.cli import app
 from regard.config import Settings, validate
 from regard.data.marked import Marked, collate_marked
 from regard.data.masking import Text
@@ -18,6 +20,7 @@ from regard.data.text import Prose
 from regard.errors import ConfigError, DataError, RunError
 from regard.model import build
 from regard.training.distilling import Distilling
+from regard.training.hidden import Hiding
 from regard.training.inherit import inherit, like_its_parent, parent_of
 from regard.training.tasks import choose
 from regard.training.tasks.filling import Filling, Finding, up_to
@@ -84,7 +87,28 @@ def test_validation_hides_the_same_tokens_each_time_and_training_never(gaps):
     assert epochs[0] == epochs[1] != epochs[2]
     whole = settings(whole_words=True).train
     task.run.settings = task.run.settings.model_copy(update={"train": whole})
-    assert task.words([2, *task.tokenizer.encode("one xy"), 3])[:2] == [-1, 0]
+    assert Hiding(task.run).words([2, *task.tokenizer.encode("one xy"), 3])[:2] == [-1, 0]
+
+
+def test_the_command_scores_what_validation_does(gaps, tmp_path):
+    """On the same text, the same tokens are hidden and as many found."""
+    held = tmp_path / "held.txt"
+    held.write_text("\n".join(prose().valid), encoding="utf-8")
+    run = regard.load(gaps)
+    lines = run.settings.data.model_copy(update={"documents": "lines"})
+    run.settings = run.settings.model_copy(update={"data": lines})
+    trained = Filling(run, prose()).validate()
+    assert trained is not None
+    found = regard.evaluate_hidden(run, [held])
+    assert (found.accuracy, found.loss) == (trained.figures["accuracy"], pytest.approx(trained.figures["loss"]))
+    assert found.interval[0] < found.accuracy < found.interval[1]
+    told = CliRunner().invoke(app, ["evaluate", str(gaps), "--text", str(held)])
+    assert " hidden tokens found, 95 % interval " in told.stdout
+    refused = CliRunner().invoke(app, ["evaluate", str(gaps), "--text", str(held), "--stride", "3"])
+    assert refused.exit_code == 2
+    (tmp_path / "empty.txt").write_text("\n", encoding="utf-8")
+    with pytest.raises(DataError, match="empty"):
+        regard.evaluate_hidden(run, [tmp_path / "empty.txt"])
 
 
 def test_a_validation_reads_the_first_texts_up_to_a_number_of_tokens():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +19,9 @@ from regard.data.marked import Marked, collate_marked
 from regard.data.tagged import Sentence
 from regard.decoding.tag import tag, tag_words
 from regard.errors import ConfigError, DataError, RunError
+from regard.training.tags import judge
 from regard.training.tasks import choose
-from regard.training.tasks.tagging import NamingWords, Tagging, f1
+from regard.training.tasks.tagging import NamingWords, Tagging
 from regard.training.train import train_into
 from rhymes import lines
 
@@ -101,12 +103,80 @@ def test_the_loss_is_the_cross_entropy_at_each_word_s_first_token(tagger):
     assert found.tokens == 3
 
 
+def sentence(*tags: str) -> Sentence:
+    return Sentence(tuple(f"word{place}" for place in range(len(tags))), tags)
+
+
 def test_f1_is_that_of_spans():
     """Two of three found are right, and two of four are found: P = 2/3, R = 1/2."""
-    found = [["B-X", "I-X", "O", "B-X"], ["B-Y", "O"]]
-    right = [["B-X", "I-X", "O", "B-X"], ["B-X", "B-Y"]]
-    assert f1(found, right) == pytest.approx(2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4))
-    assert f1([["O"]], [["O"]]) == 0.0
+    right = [sentence("B-X", "I-X", "O", "B-X"), sentence("B-X", "B-Y")]
+    result = judge([sentence("B-X", "I-X", "O", "B-X"), sentence("B-Y", "O")], right)
+    assert (result.precision, result.recall) == (2 / 3, 2 / 4)
+    assert result.f1 == pytest.approx(2 * (2 / 3) * (2 / 4) / (2 / 3 + 2 / 4))
+    assert (result.accuracy, result.words, result.sentences) == (4 / 6, 6, 2)
+    assert [(each.name, each.precision, each.recall, each.there) for each in result.kinds] == [
+        ("X", 1.0, 2 / 3, 3),
+        ("Y", 0.0, 0.0, 1),
+    ]
+    assert judge([sentence("O")], [sentence("O")]).f1 == 0.0
+
+
+def test_a_span_is_right_if_its_first_word_its_end_and_its_kind_are():
+    """Against spans put together word by word, for drawn tags."""
+    drawn = random.Random(3)
+    known = ["O", "O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+    right = [sentence(*drawn.choices(known, k=drawn.randint(1, 9))) for _ in range(60)]
+    said = [sentence(*(drawn.choice([each, each, "O", "B-LOC"]) for each in one.tags)) for one in right]
+
+    def chunks(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+        """Kind, first and last place of each span: an I- goes on where the word before is of its kind."""
+        found: list[tuple[str, int, int]] = []
+        for place, now in enumerate(tags):
+            kind, before = now[2:], tags[place - 1] if place else "O"
+            if now.startswith("I-") and before[2:] == kind:
+                found[-1] = (*found[-1][:2], place)
+            elif now != "O":
+                found.append((kind, place, place))
+        return set(found)
+
+    both = sum(len(chunks(a.tags) & chunks(b.tags)) for a, b in zip(said, right, strict=True))
+    result = judge(said, right)
+    assert result.precision == pytest.approx(both / sum(len(chunks(each.tags)) for each in said))
+    assert result.recall == pytest.approx(both / sum(len(chunks(each.tags)) for each in right))
+    low, high = result.interval
+    assert low < result.f1 < high
+
+
+def test_the_interval_is_as_wide_as_f1_varies():
+    """Sentences of one word, a third of them found: F₁ is a function of a binomial share, whose spread is known."""
+    right = [sentence("B-X")] * 900
+    said = [sentence("B-X" if number % 3 == 0 else "O") for number in range(900)]
+    share = 1 / 3
+    spread = 1.96 * (share * (1 - share) / 900) ** 0.5
+    low, high = judge(said, right).interval
+    expected = [2 * each / (1 + each) for each in (share - spread, share + spread)]
+    assert [low, high] == pytest.approx(expected, abs=0.006)
+
+
+def test_held_out_sentences_are_scored_by_the_command(tagger, tmp_path):
+    def file(name: str, kept: Sequence[Sentence]):
+        blocks = ("".join(f"{word}\t{tag}\n" for word, tag in zip(*each, strict=True)) for each in kept)
+        (tmp_path / name).write_text("\n".join(blocks), encoding="utf-8")
+        return str(tmp_path / name)
+
+    long = Sentence(("one",) * 20, ("B-X",) * 20)
+    held = file("held.tsv", [long, *sentences(40, seed=2)])
+    done = CliRunner().invoke(app, ["evaluate", str(tagger), held, "--json"])
+    found, trained = json.loads(done.stdout), Tagging(regard.load(tagger), CORPUS).validate()
+    assert trained is not None
+    assert (found["f1"], found["accuracy"]) == (trained.figures["f1"], trained.figures["accuracy"])
+    assert found["sentences"] == 40
+    assert "left out: 1 of 41 sentences, longer than the 14 tokens" in " ".join(done.stderr.split())
+    shown = CliRunner().invoke(app, ["evaluate", str(tagger), held]).stdout.splitlines()
+    assert shown[0].startswith(f"F1 {100 * found['f1']:.2f}, 95 % interval ")
+    assert [line.split()[0] for line in shown[4:]] == ["X", "all"]
+    with pytest.raises(DataError, match="fits the 14 tokens that this run reads: give shorter ones"):
+        regard.evaluate_tags(regard.load(tagger), file("long.tsv", [long]))
 
 
 def test_from_files_a_part_is_set_aside_and_the_settings_suit(tmp_path):

@@ -5,7 +5,6 @@ With a teacher, the network learns what that one finds likely, too: DistilBERT's
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,17 +12,15 @@ import torch
 
 from regard.config import Settings
 from regard.console import say
-from regard.data.batch import in_order
-from regard.data.marked import MarkedBatch, collate_marked
-from regard.data.masking import Masking, Text, hide, stretches
+from regard.data.marked import MarkedBatch
+from regard.data.masking import Text, stretches
 from regard.data.text import Prose
 from regard.errors import ConfigError, DataError
 from regard.model.bert import Bert
 from regard.run import TEXT, Run
 from regard.tokens.masks import MASK, shown
-from regard.tokens.words import words_of
 from regard.training.distilling import Distilling
-from regard.training.evaluate import perplexity
+from regard.training.hidden import Hiding, seek, validated
 from regard.training.objective import Loss, Objective, ProjectedLoss
 from regard.training.suited import READERS, suit_text
 from regard.training.tasks.task import Account, Task, Validation
@@ -62,12 +59,9 @@ class Filling(Task[Prose, Text]):
                 "data.block to less, but 3 or more, or train.batch_tokens to more"
             )
         self.objective = Distilling(run, train) if train.teacher else Finding(train.label_smoothing)
-        self.tokenizer = tokenizer
-        ordinary = [id for id in range(len(tokenizer)) if id not in tokenizer.control]
-        self.masking = Masking(train.hide, tokenizer.mask, ordinary)
+        self.tokenizer, self.hiding = tokenizer, Hiding(run)
         self.documents = [ids for ids in map(tokenizer.encode, corpus.train) if ids]
-        valid = [ids for ids in map(tokenizer.encode, corpus.valid) if ids]
-        self.valid = up_to(VALIDATED, stretches(valid, run.window, f"{train.seed} valid"))
+        self.valid = up_to(VALIDATED, validated(run, corpus.valid))
         if not self.documents:
             raise DataError("there is no text to learn from: give a file with some")
 
@@ -88,36 +82,17 @@ class Filling(Task[Prose, Text]):
         return stretches(self.documents, self.run.window, f"{self.run.settings.train.seed} {epoch} hide")
 
     def collate(self, examples: Sequence[Text]) -> MarkedBatch:
-        how = self.masking
-        return collate_marked(
-            [hide(each.ids, self.words(each.ids), how, random.Random(each.seed)) for each in examples]
-        )
+        return self.hiding(examples)
 
-    def words(self, ids: Sequence[int]) -> Sequence[int]:
-        """What is hidden together: the tokens of a word, or each by itself; −1 for <s>, </s> and the like."""
-        if self.run.settings.train.whole_words:
-            return words_of(self.tokenizer, ids).tolist()
-        return [-1 if id in self.tokenizer.control else place for place, id in enumerate(ids)]
-
-    @torch.inference_mode()
     def validate(self) -> Validation | None:
         """The loss and the share of tokens found, of those that are hidden each time."""
         if not self.valid:
             return None
-        model: Bert = self.run.model
-        model.eval()
-        missed, right, tokens = 0.0, 0, 0
-        for batch in in_order(self.valid, self.collate, self.run.settings.train.batch_tokens):
-            batch = batch.to(self.run.device)
-            logits = model.fill(model.states(batch.ids, batch.readable)[batch.wanted]).float()  # (N, V)
-            labels = batch.labels[batch.wanted]
-            missed += torch.nn.functional.cross_entropy(logits, labels, reduction="sum").item()
-            right += int((logits.argmax(-1) == labels).sum())
-            tokens += len(labels)
-        loss = missed / tokens
-        figures = {"loss": loss, "perplexity": perplexity(loss), "accuracy": right / tokens}
+        found = seek(self.run, self.valid)
+        figures = {"loss": found.loss, "perplexity": found.perplexity, "accuracy": found.accuracy}
         return Validation(figures, [self.restored(text) for text in self.valid[:SHOWN]])
 
+    @torch.inference_mode()
     def restored(self, text: Text) -> str:
         """A text with its tokens hidden, and what the network finds for those."""
         model: Bert = self.run.model
@@ -129,11 +104,11 @@ class Filling(Task[Prose, Text]):
     def conclude(self) -> Account:
         run, data = self.run, self.run.settings.data
         scores = {}
-        if found := self.validate():
-            hidden = sum(self.collate([text]).tokens for text in self.valid)
-            accuracy, loss = found.figures["accuracy"], found.figures["loss"]
-            say(f"validation, {hidden:,} hidden tokens: {100 * accuracy:.2f} % found, loss {loss:.4f}")
-            scores = {"hidden tokens found": f"{100 * accuracy:.2f} % of {hidden:,}, loss {loss:.4f} nats a token"}
+        if self.valid:
+            found = seek(run, self.valid)
+            say(f"validation: {found}")
+            share, loss = f"{100 * found.accuracy:.2f} % of {found.tokens:,}", f"loss {found.loss:.4f} nats a token"
+            scores = {"hidden tokens found": f"{share}, {loss}"}
         files = ", ".join(data.text) or "text in memory"
         characters = sum(map(len, self.corpus.valid))
         return Account(

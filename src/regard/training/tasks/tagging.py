@@ -15,14 +15,14 @@ from regard.console import say
 from regard.data.batch import in_order
 from regard.data.labelled import Parts
 from regard.data.marked import Marked, MarkedBatch, collate_marked
-from regard.data.tagged import Sentence, marked, read_tagged, spans
-from regard.decoding.tag import tag_words
+from regard.data.tagged import Sentence, marked, read_tagged
 from regard.errors import ConfigError, DataError
 from regard.model.bert import Bert
 from regard.run import TEXT, Run
 from regard.tokens.text import TextTokenizer
 from regard.training.objective import Loss, Objective
 from regard.training.suited import READERS, suit_text
+from regard.training.tags import judge, tagged_anew, that_fit
 from regard.training.tasks.task import Account, Task, Validation
 
 SHOWN = 2  # sentences
@@ -109,14 +109,11 @@ class Tagging(Task[Parts[Sequence[Sentence]], Marked]):
 
     def validate(self) -> Validation | None:
         """The loss; of the sentences that fit, the share of words with the right tag, and F₁ of what the tags say."""
-        if not self.valid:
+        if not (whole := that_fit(self.run, self.corpus.valid)):
             return None
-        both = zip(self.corpus.valid, self.valid, strict=True)
-        fit = [sentence for sentence, read in both if len(read.places) == len(sentence.words)]
-        right, found = [sentence.tags for sentence in fit], tag_words(self.run, [sentence.words for sentence in fit])
-        tags = [each.tags for each in found]
-        hits = [one == other for pair in zip(tags, right, strict=True) for one, other in zip(*pair, strict=True)]
-        figures = {"loss": self.surprise(), "accuracy": sum(hits) / max(1, len(hits)), "f1": f1(tags, right)}
+        found = tagged_anew(self.run, whole)
+        scores = judge(found, whole)
+        figures = {"loss": self.surprise(), "accuracy": scores.accuracy, "f1": scores.f1}
         return Validation(figures, [" ".join(map("/".join, zip(e.words, e.tags, strict=True))) for e in found[:SHOWN]])
 
     @torch.inference_mode()
@@ -149,10 +146,3 @@ class Tagging(Task[Parts[Sequence[Sentence]], Marked]):
             scores=scores,
             use=[f"regard tag {run.folder} < input.txt"],
         )
-
-
-def f1(found: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> float:
-    """2 P R / (P + R) of all spans: P of those found are right, and R of those right are found."""
-    pairs = [(spans(one), spans(other)) for one, other in zip(found, right, strict=True)]
-    both = sum(len(one & other) for one, other in pairs)
-    return 2 * both / max(1, sum(len(one) + len(other) for one, other in pairs))
