@@ -70,3 +70,24 @@ def test_a_machine_that_slows_down_at_the_end_is_cut_short_and_says_so():
     assert 580 <= machine.now - 1000 <= 600 * 1.05 + 3 + 3
     assert settings.until == steps < settings.steps
     assert [learning_rate(step, settings, 64) for step in range(1, steps + 1)] == rates
+
+
+@pytest.mark.parametrize("guess", [0.05, 0.5, 5.0])
+def test_the_first_validation_waits_until_something_is_learned(guess):
+    """However slow the machine seemed at first: it is not before a tenth of the time, unless the guess was too low."""
+    machine = Machine()
+    settings, steps, _ = machine.train(guess, lambda step: 0.05)
+    assert steps / 11 < settings.validate_every <= steps / 3
+
+
+def test_one_slow_validation_does_not_end_training():
+    """Its network had hardly begun and wrote on and on: a quarter of the time at most is kept for that."""
+    now = [1000.0]
+    deadline = Deadline(600, lambda: now[0])
+    settings = deadline.estimate(TrainConfig(warmup=20), 0.5)
+    now[0] += 11.0
+    deadline.scored(1800.0)
+    assert deadline.keep(settings, 22).steps >= 1000
+    assert deadline.left == pytest.approx(600 * 0.75 - 11)
+    deadline.scored(20.0)
+    assert deadline.left == pytest.approx(600 - 20 - 11)

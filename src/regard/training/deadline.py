@@ -20,6 +20,7 @@ from regard.errors import ConfigError
 
 UNITS = {"s": 1, "m": 60, "h": 3600}
 SPARE = 0.05  # of the whole time, that training may overrun its end before it is cut short
+MOST = 0.25  # of the whole time, that is kept for scoring: a network that has hardly begun writes on and on
 VALIDATIONS = 4  # before the last one
 
 
@@ -68,6 +69,10 @@ class Deadline:
         """Seconds until training should end."""
         return self.at - self.scoring - self.clock()
 
+    def scored(self, seconds: float) -> None:
+        """Keep so long for the end, as far as that leaves time to learn anything."""
+        self.scoring = min(seconds, MOST * self.seconds)
+
     def keep(self, settings: TrainConfig, step: int) -> TrainConfig:
         """The settings after a step: with the number of steps, once the rate must fall; with the end, if time is up."""
         taken, left = self.clock() - self.begun, self.left
@@ -77,6 +82,8 @@ class Deadline:
             return settings.model_copy(update={"steps": step + rest, "decay": rest / (step + rest)})
         if left < -SPARE * self.seconds and step < settings.steps:
             return settings.model_copy(update={"until": step})
+        if step + 1 == settings.validate_every and 2 * (VALIDATIONS + 1) * taken < taken + left:  # faster: not yet
+            return settings.model_copy(update={"validate_every": 2 * settings.validate_every})
         if not self.fixed and step + 1 > (1 - settings.decay) * settings.steps:  # faster than estimated: not yet
             return settings.model_copy(update={"steps": 2 * settings.steps})
         return settings

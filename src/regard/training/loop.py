@@ -55,7 +55,7 @@ def fit(
                 with learner.smoothed():
                     began = deadline.clock() if deadline else 0.0
                     if validate(task, progress, report) and deadline:
-                        deadline.scoring = task.ending * (deadline.clock() - began)
+                        deadline.scored(task.ending * (deadline.clock() - began))
                     checkpoint.save(folder, progress, learner)
                 checkpoint.prune(folder, progress, settings)
                 if settings.patience and progress.since_best >= settings.patience:

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from statistics import mean
+from statistics import median
 from typing import Any
 
 import torch
@@ -156,7 +156,7 @@ def seconds_of_a_step(task: Task[Any, Any], how: Precision, clock: Callable[[], 
             began = clock()
             learner.step([batch.to(run.device) for batch in islice(batches, settings.accumulate)], rate=0.0)
             times.append(clock() - began)
-    return mean(times[1:])  # the first one also warms up
+    return median(times[1:])  # the first one also warms up, and any may have been held up by others
 
 
 def check_room(folder: Path, overwrite: bool, settings: Settings) -> None:
