@@ -52,6 +52,7 @@ class Tagging(Task[Parts[Sequence[Sentence]], Marked]):
         if strange := {tag for sentence in corpus.valid for tag in sentence.tags} - set(self.names):
             raise DataError(f"the tag {min(strange)!r} is not one of those learned, which are {', '.join(self.names)}")
         self.train, self.valid = self.read_words(corpus.train), self.read_words(corpus.valid)
+        self.whole = that_fit(run, corpus.valid)
 
     @classmethod
     def read(cls, settings: Settings) -> Parts[Sequence[Sentence]]:
@@ -109,10 +110,10 @@ class Tagging(Task[Parts[Sequence[Sentence]], Marked]):
 
     def validate(self) -> Validation | None:
         """The loss; of the sentences that fit, the share of words with the right tag, and F₁ of what the tags say."""
-        if not (whole := that_fit(self.run, self.corpus.valid)):
+        if not self.whole:
             return None
-        found = tagged_anew(self.run, whole)
-        scores = judge(found, whole)
+        found = tagged_anew(self.run, self.whole)
+        scores = judge(found, self.whole)
         figures = {"loss": self.surprise(), "accuracy": scores.accuracy, "f1": scores.f1}
         return Validation(figures, [" ".join(map("/".join, zip(e.words, e.tags, strict=True))) for e in found[:SHOWN]])
 
