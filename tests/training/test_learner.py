@@ -72,9 +72,23 @@ def test_a_batch_is_cut_into_rows_and_nothing_is_lost():
     batch = a_batch()
     parts = batch.cut(3)
     assert [len(part.source) for part in parts] == [3, 2, 2]
-    for name, whole in vars(batch).items():
-        assert torch.equal(torch.cat([getattr(part, name) for part in parts]), whole)
+    for taken, name in (("readable", "source"), ("wanted", "target"), ("wanted", "labels")):
+        kept = [getattr(part, name)[getattr(part, taken)] for part in parts]
+        assert torch.equal(torch.cat(kept), getattr(batch, name)[getattr(batch, taken)])
     assert len(batch.cut(50)) == len(batch.source)
+
+
+def test_a_part_has_no_padding_that_only_others_need():
+    """Sources grow by a token from row to row and targets shrink, so that every row alone is full."""
+    links = [[(0, 1), (3, 2)], [(5, 0)], [(2, 2)]]
+    batch = collate([Example([7] * (5 + row), [8] * (9 - row), links[row]) for row in range(3)])
+    for row, part in enumerate(batch.cut(3)):
+        assert part.readable.shape == (1, 5 + row)
+        assert part.wanted.shape == (1, 9 - row)
+        assert part.readable.all()
+        assert part.wanted.all()
+        assert torch.equal(part.gold, batch.gold[row : row + 1, : 9 - row, : 5 + row])
+        assert part.gold.sum() == batch.gold[row].sum(), "and no link is lost"
 
 
 def test_no_worker_gets_less_than_is_worth_it():

@@ -95,6 +95,15 @@ class PairBatch(Batch):
         """Target tokens."""
         return int(self.wanted.sum())
 
+    def cut(self, parts: int) -> Sequence[Self]:
+        """As many batches, each without the padding that only the others need."""
+        return [part.trimmed() for part in super().cut(parts)]
+
+    def trimmed(self) -> Self:
+        s, t = (int(taken.sum(1).max()) for taken in (self.readable, self.wanted))
+        sides = self.source[:, :s], self.readable[:, :s], self.target[:, :t], self.labels[:, :t], self.wanted[:, :t]
+        return type(self)(*sides, self.gold[:, :t, :s])
+
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)  # (B, longest)
