@@ -1,7 +1,7 @@
 """C compiled on the machine that runs it, tried in a process of its own, and kept for the next time.
 
 It needs nothing of the user: where there is no compiler, or what it made does not work, it says so, and the caller goes
-on without.
+on without. What a trial found to be of no use here is kept as well: the same machine decides once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
 
 from regard.trial import FailedTrialError, trial
 
@@ -24,16 +27,40 @@ COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
 OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
 PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
+SWITCH = "REGARD_KERNEL"  # the variable that turns all of them off, by 0
+ALONE = Lock()  # whoever comes while one is compiled finds it kept
 
 
 class NotCompiledError(Exception):
     """Why there is none, as a clause that calls it "ours"."""
 
 
+class Kernel(NamedTuple):
+    library: ctypes.CDLL | None
+    why: str  # one clause: what there is, or what there is not
+
+
+def kernel_of(source: Path, check: str, declared: Callable[[ctypes.CDLL], ctypes.CDLL]) -> Kernel:
+    """The library of C, if it is wanted, and can be had, and has worked in a process of its own; or torch's kernel."""
+    if os.environ.get(SWITCH) == "0":
+        return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
+    try:
+        with ALONE:
+            return Kernel(declared(compiled(source, check)), "a kernel compiled for this processor")
+    except NotCompiledError as error:
+        return Kernel(None, f"torch's kernel: {error}")
+
+
 def compiled(source: Path, check: str) -> ctypes.CDLL:
-    """The library of C: the one kept, or one compiled now that the Python in `check`, given its path, accepts."""
+    """The library of C: the one kept, or one compiled now that the Python in `check`, given its path, accepts.
+
+    It does so by saying nothing; what it prints is why the library is of no use here.
+    """
     caches = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111  may stay ~
     kept = caches / "regard" / f"{source.stem}-{fingerprint(source)}.so"
+    refused = kept.with_suffix(".not")
+    if whole(refused):
+        raise NotCompiledError(refused.read_text())
     if whole(kept):
         with suppress(OSError):  # it may lie where nothing can be run
             return ctypes.CDLL(str(kept))
@@ -41,9 +68,11 @@ def compiled(source: Path, check: str) -> ctypes.CDLL:
         with tempfile.TemporaryDirectory(prefix="regard-", ignore_cleanup_errors=True) as passing:
             made = Path(passing) / kept.name
             compile_into(made, source)
-            trial(check, made, patience=PATIENCE)
+            objection = trial(check, made, patience=PATIENCE).strip()
             with suppress(OSError):  # it is as good without being kept
-                keep(made.read_bytes(), kept)
+                keep(*((objection.encode(), refused) if objection else (made.read_bytes(), kept)))
+            if objection:
+                raise NotCompiledError(objection)
             return ctypes.CDLL(str(made))
     except FailedTrialError as failed:
         raise NotCompiledError(f"a trial of ours {failed}") from None

@@ -203,13 +203,13 @@ def test_attention_learns_by_the_kernel_what_it_learns_by_torch(ours, monkeypatc
         return [p.grad.clone() for p in attention.parameters() if p.grad is not None]
 
     own = gradients()
-    monkeypatch.setattr(module, "kernel", lambda: module.Kernel(None, ""))
+    monkeypatch.setattr(module, "kernel", lambda: compiled.Kernel(None, ""))
     for one, other in zip(own, gradients(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_a_kernel_is_compiled_once(anew, monkeypatch):
-    assert kernel() == module.Kernel(kernel().library, "a kernel compiled for this processor")
+    assert kernel() == compiled.Kernel(kernel().library, "a kernel compiled for this processor")
     (kept,) = anew.glob("*.so")
     assert {each.suffix for each in anew.iterdir()} == {".so", ".sum"}, "and nothing else is left there"
     kernel.cache_clear()
@@ -249,7 +249,7 @@ def test_a_kept_kernel_that_others_may_write_is_not_opened(anew, name):
 
 def test_without_room_for_temporary_files_torch_computes(anew, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(anew / "missing"))
-    assert kernel() == module.Kernel(None, "torch's kernel: there is no place for ours (No such file or directory)")
+    assert kernel() == compiled.Kernel(None, "torch's kernel: there is no place for ours (No such file or directory)")
 
 
 def test_a_compiler_that_can_is_asked_after_one_that_cannot(anew, tmp_path, monkeypatch):
@@ -267,20 +267,20 @@ def test_nothing_is_kept_in_or_opened_from_the_folder_one_happens_to_be_in(anew,
 
 def test_without_a_compiler_torch_computes(anew, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert kernel() == module.Kernel(None, "torch's kernel: there is no C compiler for ours")
+    assert kernel() == compiled.Kernel(None, "torch's kernel: there is no C compiler for ours")
     q = torch.randn(1, 2, 3, 16)
     torch.testing.assert_close(short_attention(q, q, q, None), F.scaled_dot_product_attention(q, q, q))
 
 
 def test_it_can_be_turned_off(anew, monkeypatch):
     monkeypatch.setenv("REGARD_KERNEL", "0")
-    assert kernel() == module.Kernel(None, "torch's kernel, as REGARD_KERNEL=0 asks for")
+    assert kernel() == compiled.Kernel(None, "torch's kernel, as REGARD_KERNEL=0 asks for")
 
 
 def test_a_compiler_that_fails_is_told_of(anew, tmp_path, monkeypatch):
     compiler = stand_in(tmp_path, "echo no such processor >&2; exit 1", monkeypatch)
     monkeypatch.setattr(compiled, "COMPILERS", ("cc",))
-    assert kernel() == module.Kernel(None, f"torch's kernel: {compiler} did not compile ours (no such processor)")
+    assert kernel() == compiled.Kernel(None, f"torch's kernel: {compiler} did not compile ours (no such processor)")
 
 
 def test_a_kernel_that_kills_its_process_is_not_used(anew, tmp_path, monkeypatch):

@@ -8,24 +8,20 @@ what it made does not work, everything goes on with torch's kernel, and its resu
 from __future__ import annotations
 
 import ctypes
-import os
 from functools import cache
 from pathlib import Path
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.compiled import NotCompiledError, compiled
+from regard.compiled import Kernel, kernel_of
 
 SOURCE = Path(__file__).with_suffix(".c")
-SWITCH = "REGARD_KERNEL"  # the variable that turns it off, by 0
 PLAIN = (Tensor, nn.Parameter)
 FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
-ALONE = Lock()  # whoever comes while one is compiled finds it kept
 CHECK = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 
 
@@ -126,21 +122,10 @@ def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
 # Where it comes from.
 
 
-class Kernel(NamedTuple):
-    library: ctypes.CDLL | None
-    why: str  # one clause: what there is, or what there is not
-
-
 @cache
 def kernel() -> Kernel:
-    """Ours, if it is wanted, and can be had, and has worked in a process of its own; the same all the time."""
-    if os.environ.get(SWITCH) == "0":
-        return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
-    try:
-        with ALONE:
-            return Kernel(declared(compiled(SOURCE, CHECK)), "a kernel compiled for this processor")
-    except NotCompiledError as error:
-        return Kernel(None, f"torch's kernel: {error}")
+    """The same all the time."""
+    return kernel_of(SOURCE, CHECK, declared)
 
 
 def check(path: str) -> None:
