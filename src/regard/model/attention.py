@@ -13,6 +13,7 @@ from regard.errors import ConfigError
 from regard.model.cache import Kept
 from regard.model.dropout import Dropout
 from regard.model.kernel import short_attention
+from regard.model.matmul import Linear, affine
 from regard.model.order import Order
 
 
@@ -34,8 +35,8 @@ class Attention(nn.Module):
         self.heads = heads
         self.dropout = Dropout(dropout)
         self.order = order or Order()
-        self.qkv = nn.Linear(width, 3 * width)  # one matmul for the three; a memory uses its last two thirds
-        self.output = nn.Linear(width, width)
+        self.qkv = Linear(width, 3 * width)  # one matmul for the three; a memory uses its last two thirds
+        self.output = Linear(width, width)
         for matrix in self.qkv.weight.chunk(3):  # three matrices in one: each starts as if it stood alone
             nn.init.xavier_uniform_(matrix)
         nn.init.xavier_uniform_(self.output.weight)
@@ -74,11 +75,12 @@ class Attention(nn.Module):
             past = kept.length if kept else 0
             q, k = self.order.turn(q, past), self.order.turn(k, past)
             return (q, k, v) if kept is None else (q, *kept.append(k, v))
-        width = x.size(-1)
-        q = self.split(F.linear(x, self.qkv.weight[:width], self.qkv.bias[:width]))
+        width, linear = x.size(-1), affine if self.training else F.linear
+        asks, tells = zip(*(y.split((width, 2 * width)) for y in (self.qkv.weight, self.qkv.bias)), strict=True)
+        q = self.split(linear(x, *asks))
 
         def look_up() -> tuple[Tensor, Tensor]:
-            k, v = F.linear(memory, self.qkv.weight[width:], self.qkv.bias[width:]).chunk(2, dim=-1)
+            k, v = linear(memory, *tells).chunk(2, dim=-1)
             return self.split(k), self.split(v)
 
         return (q, *(look_up() if kept is None else kept.once(look_up)))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.model.attention import Attention
 from regard.model.cache import BlockCache, Cache
 from regard.model.dropout import Dropout
+from regard.model.matmul import Linear
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
@@ -25,10 +26,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, hidden: int, activation: str = "relu", dropout: float = 0.0):
         super().__init__()
-        self.inner = nn.Linear(width, hidden)
+        self.inner = Linear(width, hidden)
         self.activation = ACTIVATIONS[activation]()
         self.dropout = Dropout(dropout)
-        self.outer = nn.Linear(hidden, width)
+        self.outer = Linear(hidden, width)
         for layer in (self.inner, self.outer):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
@@ -42,7 +43,7 @@ class Gated(FeedForward):
 
     def __init__(self, width: int, hidden: int, activation: str = "swish", dropout: float = 0.0):
         super().__init__(width, hidden, activation, dropout)
-        self.gate = nn.Linear(width, hidden)
+        self.gate = Linear(width, hidden)
         nn.init.xavier_uniform_(self.gate.weight)
         nn.init.zeros_(self.gate.bias)
 

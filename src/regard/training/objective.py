@@ -13,6 +13,7 @@ from regard.config import TrainConfig
 from regard.data.batch import Batch, PairBatch
 from regard.data.text import TextBatch
 from regard.decoding.continuing import Writes
+from regard.model.matmul import product
 from regard.model.translator import Translator
 from regard.training.guide import Looks, misaligned, watched
 
@@ -122,7 +123,8 @@ class ProjectedLoss(torch.autograd.Function):
         total, surprise = matrix.new_zeros(()), matrix.new_zeros(())
         mean_row, mean_bias = matrix.mean(0), 0.0 if bias is None else bias.mean()  # their logit is the mean of all
         for x, label, to_x in zip(states.split(ROWS, 1), labels.split(ROWS), to_states.split(ROWS, 1), strict=True):
-            logits = (x @ matrix.T).to(matrix.dtype)  # (P, R, V)
+            x = x.flatten(0, 1)  # (P · R, D)
+            logits = product(x, matrix.T).to(matrix.dtype).unflatten(0, (passes, -1))  # (P, R, V)
             if bias is not None:
                 logits += bias
             at_label = label.expand(passes, -1).unsqueeze(-1)  # (P, R, 1)
@@ -130,9 +132,10 @@ class ProjectedLoss(torch.autograd.Function):
             top = logits.amax(-1)
             p = torch.softmax(logits, -1, out=None if r_drop else logits)
             normalizer = top - p.amax(-1).log()  # log Σ exp logits; p of the top is at least 1 / V
+            of_mean = (x @ mean_row).unflatten(0, (passes, -1)) + mean_bias
             missed = normalizer - of_label  # −log p of the label, (P, R)
             surprise += missed.sum() / passes
-            total += ((1 - smoothing) * missed + smoothing * (normalizer - x @ mean_row - mean_bias)).sum() / passes
+            total += ((1 - smoothing) * missed + smoothing * (normalizer - of_mean)).sum() / passes
             gradient = p
             if r_drop:
                 gap = (logits[0] - normalizer[0, :, None]) - (logits[1] - normalizer[1, :, None])  # log p₁ − log p₂
@@ -142,8 +145,8 @@ class ProjectedLoss(torch.autograd.Function):
                 gradient = p + r_drop / 2 * (p * pull + p - p.flip(0))
             if learning:
                 gradient.scatter_add_(-1, at_label, torch.full_like(at_label, smoothing - 1, dtype=p.dtype))
-                to_x.copy_(gradient @ matrix)
-                to_matrix.addmm_(gradient.flatten(0, 1).T, x.flatten(0, 1).to(matrix.dtype))
+                to_x.copy_(product(gradient.flatten(0, 1), matrix).unflatten(0, (passes, -1)))
+                product(gradient.flatten(0, 1).T, x.to(matrix.dtype), to_matrix, add=True)
                 if to_bias is not None:
                     to_bias += gradient.sum((0, 1))
         if smoothing:  # ε / V of every label, subtracted once for all rows

@@ -21,7 +21,7 @@ from regard.data.batch import Place, endless
 from regard.data.corpus import Links, Pair
 from regard.errors import ConfigError, RunError
 from regard.memory import keep_pages
-from regard.model import build
+from regard.model import build, matmul
 from regard.model.kernel import kernel
 from regard.precision import Precision
 from regard.run import CONFIG, VOCABULARY, Run, load_tokenizers, read_settings, vocabularies
@@ -125,6 +125,7 @@ def train_into(
     say(f"computing in {how.name}: {how.why}")
     if chosen.type == "cpu" and how.name == "float32":
         say(f"attention of short sequences by {kernel().why}")
+        say(f"matrices multiplied by {matmul.kernel().why}")
 
     task = tasks.choose(settings)(run, corpus)
     if not resume:

@@ -1,0 +1,141 @@
+"""Matrices multiplied in training by a kernel in C, compiled on the machine that runs it; by torch where there is none.
+
+The matmuls are three quarters and more of a training step. On some processors torch's, which are made for others, leave
+a tenth and more of what they could do; there ours are used: the trial measures both. A thread computes its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from regard.compiled import Kernel, kernel_of
+from regard.trial import quickest
+
+SOURCE = Path(__file__).with_suffix(".c")
+CHECK = "import sys; from regard.model.matmul import check; check(sys.argv[1])"
+PLAIN = (Tensor, nn.Parameter)
+FEW = 64  # rows, below which the way into the kernel costs more than it brings
+
+
+class Linear(nn.Linear):
+    """x Wᵀ + b, which learns by our kernel."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return affine(input, self.weight, self.bias) if self.training else F.linear(input, self.weight, self.bias)
+
+
+def affine(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
+    """x Wᵀ + b, (…, N), by our kernel where it can; with a way back by it, too."""
+    if x.numel() >= FEW * x.size(-1) and (ours := library(x, matrix, bias)):
+        return Affine.apply(ours, x, matrix, bias)  # pyright: ignore[reportReturnType]
+    return F.linear(x, matrix, bias)
+
+
+def library(*given: Tensor) -> ctypes.CDLL | None:
+    """Our kernel, if it is one for these: plain tensors of float32 on the CPU, for a thread that computes by itself."""
+    if torch.get_num_threads() > 1 or torch.is_autocast_enabled("cpu"):
+        return None
+    suits = all(type(x) in PLAIN and x.device.type == "cpu" and x.dtype is torch.float32 for x in given)
+    return kernel().library if suits else None
+
+
+class Affine(torch.autograd.Function):
+    """y = x Wᵀ + b:  dx = dy W,  dW = dyᵀ x,  db = Σ dy."""
+
+    @staticmethod
+    def forward(ctx: Any, ours: ctypes.CDLL, x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
+        ctx.ours = ours
+        ctx.save_for_backward(x, matrix)
+        output = x.new_empty(*x.shape[:-1], len(matrix))
+        multiply(ours, rows_of(x), matrix.T, rows_of(output), begin=bias.expand(rows_of(output).shape))
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, matrix = ctx.saved_tensors
+        _, to_x, to_matrix, to_bias = ctx.needs_input_grad
+        gradient, given = rows_of(gradients[0]), rows_of(x)
+        return (
+            None,
+            multiply(ctx.ours, gradient, matrix, torch.empty_like(given)).view(x.shape) if to_x else None,
+            multiply(ctx.ours, gradient.T, given, torch.empty_like(matrix)) if to_matrix else None,
+            gradient.sum(0) if to_bias else None,
+        )
+
+
+def rows_of(x: Tensor) -> Tensor:
+    """(…, N) → (rows, N), each row's numbers side by side."""
+    return x.reshape(-1, x.size(-1)).contiguous()
+
+
+def product(a: Tensor, b: Tensor, out: Tensor | None = None, *, add: bool = False) -> Tensor:
+    """a b of two matrices, a new one or put into `out`, or added to it; by our kernel where it can."""
+    if ours := library(a, b):
+        to = a.new_empty(len(a), b.size(1)) if out is None else out
+        return multiply(ours, a, b, to, begin=out if add else None)
+    if out is None:
+        return a @ b
+    return out.addmm_(a, b) if add else out.copy_(a @ b)
+
+
+def multiply(ours: ctypes.CDLL, a: Tensor, b: Tensor, out: Tensor, begin: Tensor | None = None) -> Tensor:
+    """out = begin + a b: (M, K) by (K, N)."""
+    (rows, depth), columns = a.shape, b.size(1)
+    first = (None, 0) if begin is None else (begin.data_ptr(), begin.stride(0))
+    ours.multiply(rows, columns, depth, matrix_of(a), matrix_of(b), *first, out.data_ptr(), out.stride(0))
+    return out
+
+
+# What passes between Python and C: see matmul.c.
+
+
+class Matrix(ctypes.Structure):
+    _fields_ = [("at", ctypes.c_void_p), ("row", ctypes.c_int64), ("column", ctypes.c_int64)]
+
+
+def matrix_of(x: Tensor) -> Matrix:
+    return Matrix(x.data_ptr(), *x.stride())
+
+
+def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
+    """With the types of what it takes and gives."""
+    size, numbers = ctypes.c_int64, ctypes.c_void_p
+    ours.multiply.argtypes = [size, size, size, Matrix, Matrix, numbers, size, numbers, size]
+    ours.multiply.restype = None
+    return ours
+
+
+# Where it comes from.
+
+
+@cache
+def kernel() -> Kernel:
+    """The same all the time."""
+    return kernel_of(SOURCE, CHECK, declared)
+
+
+def check(path: str) -> None:
+    """Hold the kernel in a file against torch's: raises where results differ, and says so where it is no faster."""
+    ours = declared(ctypes.CDLL(path))
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    own, others = 0.0, 0.0
+    for rows, width, hidden in ((500, 128, 512), (499, 512, 1024), (130, 77, 1900)):
+        x, matrix, gradient = (torch.randn(size) for size in ((rows, width), (hidden, width), (rows, hidden)))
+        for a, b in ((x, matrix.T), (gradient, matrix), (gradient.T, x)):
+            out = torch.empty(len(a), b.size(1))
+            expected = a @ b
+            torch.testing.assert_close(multiply(ours, a, b, out), expected, rtol=1e-3, atol=1e-3)
+            seconds = quickest(lambda a=a, b=b, out=out: multiply(ours, a, b, out), lambda a=a, b=b: torch.mm(a, b))
+            own, others = own + seconds[0], others + seconds[1]
+    if own > others:
+        print(f"ours takes {own / others:.2f} × as long here")

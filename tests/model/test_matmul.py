@@ -1,0 +1,206 @@
+"""Matrices multiplied by a kernel in C are torch's product; where there is no kernel, or no gain, torch computes it."""
+
+import ctypes
+import shutil
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from regard import compiled
+from regard.compiled import Kernel
+from regard.model import matmul
+from regard.model.matmul import Linear, affine, declared, multiply, product
+
+COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory) -> ctypes.CDLL:
+    """The kernel, whether it is a gain here or not."""
+    path = tmp_path_factory.mktemp("kernel") / "matmul.so"
+    compiled.compile_into(path, matmul.SOURCE)
+    return declared(ctypes.CDLL(str(path)))
+
+
+@pytest.fixture
+def used(ours, monkeypatch):
+    """As where it is a gain, in a thread that computes by itself."""
+    monkeypatch.setattr(matmul, "kernel", lambda: Kernel(ours, "ours"))
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield ours
+    torch.set_num_threads(before)
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    rows=st.integers(1, 60),
+    columns=st.integers(1, 900),
+    depth=st.one_of(st.integers(1, 90), st.sampled_from([511, 512, 513, 1100])),
+    spare=st.sampled_from([0, 1, 7]),
+    turned=st.tuples(st.booleans(), st.booleans()),
+    begin=st.sampled_from(["nothing", "a row", "itself"]),
+    seed=st.integers(0, 2**32),
+)
+def test_the_kernel_computes_what_torch_computes(ours, rows, columns, depth, spare, turned, begin, seed):
+    """In any order of rows and columns, as parts of wider matrices, and beginning with what is there."""
+    draw = torch.Generator().manual_seed(seed)
+
+    def matrix(high: int, wide: int, transposed: bool) -> Tensor:
+        if transposed:
+            return matrix(wide, high, False).T
+        return torch.randn(high, wide + spare, generator=draw)[:, :wide]
+
+    a, b, out = matrix(rows, depth, turned[0]), matrix(depth, columns, turned[1]), matrix(rows, columns, False)
+    first = {"nothing": None, "a row": torch.randn(columns, generator=draw).expand(rows, columns), "itself": out}[begin]
+    expected = (a.double() @ b.double() + (0 if first is None else first.double())).float()
+    torch.testing.assert_close(multiply(ours, a, b, out, first), expected, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("wide", [512, 1024, 2048])
+def test_rows_that_lie_a_power_of_two_apart_are_multiplied_right(ours, wide):
+    """They are copied first, as they would fight for the same places of a cache."""
+    x, matrix = torch.randn(33, wide), torch.randn(45, wide)
+    torch.testing.assert_close(multiply(ours, x, matrix.T, torch.empty(33, 45)), x @ matrix.T, rtol=1e-4, atol=2e-4)
+    g = torch.randn(37, wide)
+    out = torch.empty(wide, 21)
+    torch.testing.assert_close(multiply(ours, g.T, g[:, :21], out), g.T @ g[:, :21], rtol=1e-4, atol=2e-4)
+
+
+def test_nothing_beside_the_result_is_touched(ours):
+    whole = torch.full((20, 70), 7.0)
+    out = whole[2:17, 5:40]
+    multiply(ours, torch.randn(15, 3), torch.randn(3, 35), out)
+    out.fill_(7.0)
+    assert (whole == 7.0).all()
+
+
+def test_a_number_does_not_depend_on_what_stands_beside_it(ours):
+    """To the last bit: a row alone, among others, and a column alone."""
+    a, b = torch.randn(50, 700), torch.randn(700, 500)
+    whole = multiply(ours, a, b, torch.empty(50, 500))
+    assert torch.equal(multiply(ours, a[23:24], b, torch.empty(1, 500)), whole[23:24])
+    assert torch.equal(multiply(ours, a, b[:, 400:401].contiguous(), torch.empty(50, 1)), whole[:, 400:401])
+
+
+def test_what_is_not_a_number_stays_in_its_row(ours):
+    a, b = torch.randn(30, 12), torch.randn(12, 34)
+    a[17, 3] = torch.nan
+    out = multiply(ours, a, b, torch.empty(30, 34))
+    assert out[17].isnan().all()
+    assert out.isfinite().all(1).sum() == 29
+
+
+@pytest.mark.parametrize("shape", [(71, 24), (9, 13, 24)])
+def test_a_linear_map_learns_by_the_kernel_what_it_learns_by_torch(used, shape):
+    own = Linear(24, 40)
+    others = nn.Linear(24, 40)
+    others.load_state_dict(own.state_dict())
+    x, gradient = torch.randn(shape, requires_grad=True), torch.randn(*shape[:-1], 40)
+    assert "Affine" in own(x).grad_fn.name(), "the kernel is what is compared"
+    found, expected = own(x), others(x)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(
+        torch.autograd.grad(found, (x, *own.parameters()), gradient),
+        torch.autograd.grad(expected, (x, *others.parameters()), gradient),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_gradients_may_lie_anywhere_and_may_be_unwanted(used):
+    layer = Linear(24, 40)
+    x = torch.randn(70, 24)
+    layer(x).sum().backward()  # a gradient that is one number, expanded; x wants none
+    torch.testing.assert_close(layer.weight.grad, x.sum(0).expand(40, 24), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(layer.bias.grad, torch.full((40,), 70.0))
+    layer.requires_grad_(False)
+    y = torch.randn(70, 24, requires_grad=True)
+    layer(y).sum().backward()
+    torch.testing.assert_close(y.grad, layer.weight.sum(0).expand(70, 24), rtol=1e-4, atol=1e-4)
+
+
+def test_a_product_is_new_or_put_or_added(used):
+    a, b = torch.randn(70, 11), torch.randn(11, 35)
+    out = torch.ones(70, 35)
+    torch.testing.assert_close(product(a, b), a @ b, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(product(a, b, out, add=True), 1 + a @ b, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(product(a, b, out), a @ b, rtol=1e-4, atol=1e-4)
+    torch.set_num_threads(2)  # as by torch
+    torch.testing.assert_close(product(a, b), a @ b)
+    torch.testing.assert_close(product(a, b, out, add=True), 2 * a @ b, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(product(a, b, out), a @ b)
+
+
+def test_what_is_of_another_kind_is_left_to_torch(used):
+    """Other numbers, as they are or by autocast; other devices; several threads for one operation; few rows."""
+
+    def by_the_kernel(rows: int = 70, **how) -> bool:
+        layer = Linear(24, 40).to(**how)
+        return "Affine" in layer(torch.randn(rows, 24, **how)).grad_fn.name()
+
+    assert by_the_kernel()
+    assert not by_the_kernel(rows=matmul.FEW - 1)
+    assert not by_the_kernel(dtype=torch.float64)
+    assert not by_the_kernel(device="meta")
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not by_the_kernel()
+    torch.set_num_threads(2)
+    assert not by_the_kernel()
+
+
+def test_out_of_training_torch_computes(used):
+    """There any batch gives the same text, which rests on measurements of torch's kernels."""
+    layer = Linear(24, 40).eval()
+    assert "Affine" not in layer(torch.randn(70, 24)).grad_fn.name()
+
+
+def test_a_second_derivative_is_refused(used):
+    x = torch.randn(70, 24, requires_grad=True)
+    matrix, bias = torch.randn(40, 24), torch.zeros(40)
+    first = torch.autograd.grad(affine(x, matrix, bias).square().sum(), x, create_graph=True)[0]
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+    torch.testing.assert_close(affine(x, matrix, bias), F.linear(x, matrix, bias), rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture
+def anew(tmp_path, monkeypatch):
+    """As if no kernel had been asked for yet, with an empty folder for compiled ones."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    matmul.kernel.cache_clear()
+    yield tmp_path / "regard"
+    matmul.kernel.cache_clear()
+
+
+def test_the_trial_decides_once(anew, monkeypatch):
+    """A kernel that is no gain here is not used; and a machine that has found so does not ask again."""
+    slow = "print('ours takes 1.50 × as long here')"
+    monkeypatch.setattr(matmul, "CHECK", slow)
+    assert matmul.kernel() == Kernel(None, "torch's kernel: ours takes 1.50 × as long here")
+    monkeypatch.setattr(matmul, "CHECK", "")
+    matmul.kernel.cache_clear()
+    assert matmul.kernel() == Kernel(None, "torch's kernel: ours takes 1.50 × as long here")
+    for each in anew.iterdir():
+        each.unlink()
+    matmul.kernel.cache_clear()
+    assert matmul.kernel().library is not None
+
+
+def test_a_kernel_that_computes_something_else_is_not_used(anew, tmp_path, monkeypatch):
+    wrong = tmp_path / "matmul.c"
+    wrong.write_text(matmul.SOURCE.read_text().replace("* b1;", "* b0;"))
+    monkeypatch.setattr(matmul, "SOURCE", wrong)
+    found = matmul.kernel()
+    assert found.library is None
+    assert found.why.startswith("torch's kernel: a trial of ours failed (")
+
+
+def test_the_trial_of_the_kernel_ends_here_one_way_or_the_other(anew):
+    found = matmul.kernel()
+    assert found.library is not None or "× as long here" in found.why
