@@ -6,7 +6,9 @@ than a millisecond, after each of which one core waits for the other. Workers wa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -20,3 +22,14 @@ def workers(count: int) -> ThreadPoolExecutor:
 @cache
 def pool(count: int, threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(count, "worker", torch.set_num_threads, (threads,))
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Within, torch computes with so many."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

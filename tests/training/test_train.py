@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import gaps as filling
 import regard
@@ -18,7 +19,9 @@ import stripes
 from regard.config import Settings, read_recipe
 from regard.data.labelled import Parts
 from regard.errors import ConfigError, RegardError, RunError
+from regard.training.deadline import Deadline
 from regard.training.train import check_room, train_into
+from regard.workers import threads
 
 PICTURES, TEXTS, FLAGS = (stripes.parts(make, 20, 4) for make in (stripes.stripes, stripes.moods, stripes.flags))
 ALIKE = replace(PICTURES.train, labels=np.zeros(20, dtype=int), names=("lying",))
@@ -126,3 +129,41 @@ def test_a_time_is_refused_where_the_learning_rate_is_a_factor(tmp_path):
             time="1m",
         )
     assert not (tmp_path / "run").exists()
+
+
+class Machine:
+    """A clock by which whatever is computed with one thread takes so long, and with several so long."""
+
+    def __init__(self, one: float, several: float):
+        self.now, self.one, self.several = 0.0, one, several
+
+    def __call__(self) -> float:
+        self.now += self.one if torch.get_num_threads() == 1 else self.several
+        return self.now
+
+
+@pytest.mark.parametrize(("one", "several", "taken"), [(0.5, 0.7, 1), (0.5, 0.52, 2), (0.5, 0.3, 2)])
+def test_under_a_time_limit_one_thread_learns_where_several_hold_each_other_up(one, several, taken, tmp_path, capsys):
+    """It must be clearly faster; what was chosen is in the run, and nothing of it is left in the process."""
+    with threads(2):
+        deadline = Deadline(60, clock=Machine(one, several))
+        train_into(tmp_path / "run", stripes.mood_settings(), TEXTS, deadline=deadline, on="cpu")
+        assert torch.get_num_threads() == 2
+    assert regard.load(tmp_path / "run").settings.train.threads == taken
+    assert ("training by 1 of 2 threads" in capsys.readouterr().err) == (taken == 1)
+
+
+def test_without_a_time_limit_all_threads_learn_so_that_a_run_repeats(tmp_path):
+    settings = stripes.mood_settings()
+    with threads(2):
+        train_into(tmp_path / "all", settings, TEXTS, on="cpu")
+    again = regard.load(tmp_path / "all").settings
+    assert again.train.threads == 2
+    with threads(1):
+        train_into(tmp_path / "again", again, TEXTS, on="cpu")
+    alone = settings.model_copy(update={"train": settings.train.model_copy(update={"threads": 1})})
+    with threads(2):
+        train_into(tmp_path / "alone", alone, TEXTS, on="cpu")
+    first, second = (files(tmp_path / name)[tmp_path / name / "model.safetensors"] for name in ("all", "again"))
+    assert first == second, "by the number of threads that the run tells"
+    assert regard.load(tmp_path / "alone").settings.train.threads == 1

@@ -105,6 +105,7 @@ class TrainConfig(Config):
     batch_tokens: Count = 4096  # tokens in a batch, padding included, on its longer side
     accumulate: Count = 1  # batches a step
     precision: Literal["auto", "float32", "bfloat16", "float16"] = "auto"  # of matmuls; auto: as the machine likes
+    threads: Whole = 0  # of a CPU that compute; 0 is all of torch's, or under a time limit one where that is faster
     start: Literal["random", "neighbours"] = "random"  # neighbours: embeddings from which words meet in the corpus
     optimizer: Literal["adamw", "muon"] = "adamw"  # muon turns the matrices and leaves the rest to adamw
     schedule: Literal["noam", "inverse-sqrt", "cosine", "stable", "constant"] = "cosine"

@@ -35,6 +35,7 @@ from regard.training.loop import fit
 from regard.training.report import board_writer
 from regard.training.tasks import Task
 from regard.training.tasks.translation import Pairs
+from regard.workers import threads
 
 
 def train(
@@ -132,13 +133,17 @@ def train_into(
         task.start()
     if parent:
         inherit(run, parent)
+    counts = [settings.train.threads] if settings.train.threads else threads_of(chosen)
+    trained = settings.train.model_copy(update={"threads": counts[0]})
     if deadline:
-        estimated = deadline.estimate(settings.train, seconds_of_a_step(task, how, deadline.clock))
-        run.settings = run.settings.model_copy(update={"train": estimated})
+        count, seconds = pace(task, how, counts, deadline.clock)
+        trained = deadline.estimate(trained.model_copy(update={"threads": count}), seconds)
+    run.settings = run.settings.model_copy(update={"train": trained})
     if not resume:
         make_room(folder, overwrite, settings)
     run.save_description(folder)
-    progress = fit(task, folder, resume, precision=how, deadline=deadline)
+    with threads(run.settings.train.threads):
+        progress = fit(task, folder, resume, precision=how, deadline=deadline)
     run.save(folder)
     account = task.conclude()
     draw_curve(folder)
@@ -146,18 +151,42 @@ def train_into(
     return run
 
 
-def seconds_of_a_step(task: Task[Any, Any], how: Precision, clock: Callable[[], float], measured: float = 3.0) -> float:
-    """What a step takes on this machine, by steps of a copy; neither the model nor the random numbers change."""
+def threads_of(chosen: torch.device) -> list[int]:
+    """As many threads as torch has, and where they share the work of a step, one instead of them."""
+    every = torch.get_num_threads()
+    return [every, 1] if every > 1 and chosen.type == "cpu" else [every]
+
+
+def pace(
+    task: Task[Any, Any], how: Precision, counts: Sequence[int], clock: Callable[[], float], measured: float = 3.0
+) -> tuple[int, float]:
+    """With how many threads steps are fastest here and now, and the seconds of one; neither model nor luck changes.
+
+    Where other programs keep a core busy, threads wait for each other in every step, and one of them is faster alone.
+    It must be clearly so: the first count is taken unless another needs a tenth less.
+    """
     run, settings = task.run, task.run.settings.train
+    times: dict[int, list[float]] = {count: [] for count in counts}
     with torch.random.fork_rng(devices=[]):
-        learner = Learner(copy.deepcopy(run.model), settings, how, task.objective)
+        model = copy.deepcopy(run.model)
         batches = endless(task.examples, task.collate, settings.batch_tokens, settings.seed, Place())
-        times: list[float] = []
-        while sum(times) < measured or len(times) < 4:
-            began = clock()
-            learner.step([batch.to(run.device) for batch in islice(batches, settings.accumulate)], rate=0.0)
-            times.append(clock() - began)
-    return median(times[1:])  # the first one also warms up, and any may have been held up by others
+        learners = {}
+        for count in counts:
+            with threads(count):
+                learners[count] = Learner(model, settings, how, task.objective)
+        while sum(map(sum, times.values())) < measured or len(times[counts[-1]]) < 4:
+            taken = [batch.to(run.device) for batch in islice(batches, settings.accumulate)]
+            for count, learner in learners.items():
+                with threads(count):
+                    began = clock()
+                    learner.step(taken, rate=0.0)
+                    times[count].append(clock() - began)
+    seconds = {count: median(each[1:]) for count, each in times.items()}  # the first also warms up
+    every, best = counts[0], min(counts, key=lambda count: seconds[count])
+    if seconds[best] > 0.9 * seconds[every]:
+        return every, seconds[every]
+    say(f"training by {best} of {every} threads: a step takes {seconds[best]:.3f} s, and {seconds[every]:.3f} s by all")
+    return best, seconds[best]
 
 
 def check_room(folder: Path, overwrite: bool, settings: Settings) -> None:
