@@ -40,7 +40,6 @@ import os
 import platform
 import random
 import sys
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -65,6 +64,7 @@ from regard.model.translator import Translator
 from regard.tokens.text import EOS, TextTokenizer
 from regard.training.learner import Learner
 from regard.training.objective import Translating, translation
+from regard.trial import timed
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests"))  # where our parameters have the names that others give them
@@ -327,12 +327,6 @@ def peak_of_round(shapes: Sequence[tuple[int, int, int]] = ((1024, 1024, 1024), 
             seconds = timed(lambda a=a, b=b, out=out: torch.mm(a, b, out=out))
             best = max(best, 2 * m * k * n / seconds / 1e9)
     return best
-
-
-def timed(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
 
 
 class Row(NamedTuple):
