@@ -154,6 +154,28 @@ def test_what_is_of_another_kind_is_left_to_torch(used):
     assert not by_the_kernel()
 
 
+def test_what_does_not_fit_is_refused_as_torch_refuses_it(used):
+    """A kernel would read whatever lies behind."""
+    x, matrix, bias = torch.randn(70, 24), torch.randn(40, 23), torch.zeros(40)
+    for bad in ((x, matrix, bias), (x[:, :23], matrix, bias[:39])):
+        with pytest.raises(RuntimeError):
+            affine(*bad)
+    with pytest.raises(RuntimeError):
+        product(x, matrix.T)
+    torch.testing.assert_close(affine(x[:, :0], matrix[:, :0], bias + 1), torch.ones(70, 40))
+    assert Linear(24, 40, bias=False)(x).shape == (70, 40)
+
+
+def test_matrices_of_any_layout_are_multiplied_and_learned(used):
+    x, bias = torch.randn(70, 24), torch.randn(40, 2)[:, 0]
+    matrix = torch.randn(24, 40).T.requires_grad_()  # its columns lie side by side
+    torch.testing.assert_close(affine(x, matrix, bias), F.linear(x, matrix, bias), rtol=1e-4, atol=1e-4)
+    own, others = (torch.autograd.grad(f(x, matrix, bias + 0).square().sum(), matrix)[0] for f in (affine, F.linear))
+    torch.testing.assert_close(own, others, rtol=1e-3, atol=1e-3)
+    spread = torch.randn(70, 2 * 512)[:, ::2]  # neither its rows nor its columns do
+    torch.testing.assert_close(product(spread.T, x), spread.T @ x, rtol=1e-4, atol=1e-4)
+
+
 def test_out_of_training_torch_computes(used):
     """There any batch gives the same text, which rests on measurements of torch's kernels."""
     layer = Linear(24, 40).eval()

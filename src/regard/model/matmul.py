@@ -34,17 +34,22 @@ class Linear(nn.Linear):
 
 def affine(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
     """x Wᵀ + b, (…, N), by our kernel where it can; with a way back by it, too."""
-    if x.numel() >= FEW * x.size(-1) and (ours := library(x, matrix, bias)):
+    ours = library(x, matrix, bias)
+    if ours and x.numel() >= FEW * x.size(-1) and matrix.shape == (len(bias), x.size(-1)) and bias.is_contiguous():
         return Affine.apply(ours, x, matrix, bias)  # pyright: ignore[reportReturnType]
-    return F.linear(x, matrix, bias)
+    return F.linear(x, matrix, bias)  # which also tells what does not fit
 
 
 def library(*given: Tensor) -> ctypes.CDLL | None:
     """Our kernel, if it is one for these: plain tensors of float32 on the CPU, for a thread that computes by itself."""
     if torch.get_num_threads() > 1 or torch.is_autocast_enabled("cpu"):
         return None
-    suits = all(type(x) in PLAIN and x.device.type == "cpu" and x.dtype is torch.float32 for x in given)
-    return kernel().library if suits else None
+    return kernel().library if all(map(suits, given)) else None
+
+
+def suits(x: Tensor) -> bool:
+    plain = type(x) in PLAIN and x.device.type == "cpu" and x.dtype is torch.float32
+    return plain and x.numel() > 0 and not x.is_neg()
 
 
 class Affine(torch.autograd.Function):
@@ -67,7 +72,7 @@ class Affine(torch.autograd.Function):
         return (
             None,
             multiply(ctx.ours, gradient, matrix, torch.empty_like(given)).view(x.shape) if to_x else None,
-            multiply(ctx.ours, gradient.T, given, torch.empty_like(matrix)) if to_matrix else None,
+            multiply(ctx.ours, gradient.T, given, matrix.new_empty(matrix.shape)) if to_matrix else None,
             gradient.sum(0) if to_bias else None,
         )
 
@@ -79,7 +84,8 @@ def rows_of(x: Tensor) -> Tensor:
 
 def product(a: Tensor, b: Tensor, out: Tensor | None = None, *, add: bool = False) -> Tensor:
     """a b of two matrices, a new one or put into `out`, or added to it; by our kernel where it can."""
-    if ours := library(a, b):
+    ours = library(a, b)
+    if ours and a.size(1) == len(b) and 1 in a.stride():
         to = a.new_empty(len(a), b.size(1)) if out is None else out
         return multiply(ours, a, b, to, begin=out if add else None)
     if out is None:
