@@ -1,8 +1,9 @@
 /* C = A B, or a beginning + A B, of float32 matrices, the elements of A and B in any order of rows and columns.
  *
  * Columns of B are copied into panels, two vectors wide, that stay in the caches while the rows of A pass by, a few at
- * a time; a tile of C, as many rows high and a panel wide, is summed up in registers. Every number of C is one sum from
- * its first product to its last, whatever stands beside it.
+ * a time; a tile of C, as many rows high and a panel wide, is summed up in registers. The sum is the same whatever stands
+ * beside it. Meanwhile the caches are asked for what comes next, a line with every step: all at once, these requests
+ * would hold up what is read now.
  */
 #include <stdint.h>
 #include <string.h>
@@ -55,22 +56,25 @@ static inline matrix from(matrix x, int64_t row, int64_t column) {
 #define EACH_14(DO) EACH_13(DO) DO(13)
 
 #define EMPTY(i) vector left##i = {0}, right##i = {0};
-#define EXPECT(i) __builtin_prefetch(c + i * row, 1), __builtin_prefetch(c + i * row + PANEL - 1, 1);
-#define BEGIN(i) left##i = load(begin + i * step), right##i = load(begin + i * step + LANES);
 #define MULTIPLY(i) left##i += a.at[i * a.row] * b0, right##i += a.at[i * a.row] * b1;
+#define ADD(i) left##i += load(begin + i * step), right##i += load(begin + i * step + LANES);
 #define STORE(i) store(c + i * row, left##i), store(c + i * row + LANES, right##i);
 
-/* Some rows of A by a panel of B into C. The sums begin with `begin`, its rows `step` apart, or with nothing. */
-typedef void tile(int64_t depth, matrix a, const float *b, const float *begin, int64_t step, float *c, int64_t row);
+/* Some rows of A by a panel of B into C, and added to `begin`, whose rows lie `step` apart, if there is one. The caches
+ * are asked for the tile's own lines of C, the first and the last of each row in turns, and for columns of `soon`. */
+typedef void tile(int64_t depth, matrix a, const float *b, const float *begin, int64_t step, float *c, int64_t row,
+                  matrix soon);
 #define TILE(ROWS)                                                                                                    \
     static void tile_##ROWS(int64_t depth, matrix a, const float *b, const float *begin, int64_t step, float *c,      \
-                            int64_t row) {                                                                            \
-        EACH_##ROWS(EMPTY) EACH_##ROWS(EXPECT)                                                                        \
-        if (begin) { EACH_##ROWS(BEGIN) }                                                                             \
-        for (int64_t k = 0; k < depth; k++, a.at += a.column, b += PANEL) {                                           \
-            vector b0 = load(b), b1 = load(b + LANES);                                                                \
-            EACH_##ROWS(MULTIPLY)                                                                                     \
-        }                                                                                                             \
+                            int64_t row, matrix soon) {                                                               \
+        EACH_##ROWS(EMPTY)                                                                                            \
+        for (int64_t k = 0, last = 0; k < depth; last = PANEL - 1 - last, soon.at += soon.column)                     \
+            for (int64_t i = 0; i < ROWS && k < depth; i++, k++, a.at += a.column, b += PANEL) {                      \
+                __builtin_prefetch(c + i * row + last, 1), __builtin_prefetch(soon.at + i * soon.row);                \
+                vector b0 = load(b), b1 = load(b + LANES);                                                            \
+                EACH_##ROWS(MULTIPLY)                                                                                 \
+            }                                                                                                         \
+        if (begin) { EACH_##ROWS(ADD) }                                                                               \
         EACH_##ROWS(STORE)                                                                                            \
     }
 TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
@@ -79,16 +83,18 @@ static tile *const TILES[] = {0,      tile_1, tile_2,  tile_3,  tile_4,  tile_5,
 
 /* The columns of B panel by panel, each row by row, and zeros where the last panel is not full. */
 static void pack(int64_t depth, int64_t columns, matrix b, float *to) {
-    for (int64_t n = 0; n < columns; n += PANEL, to += depth * PANEL, b = from(b, 0, PANEL)) {
+    int64_t whole = b.column == 1 ? columns / PANEL * PANEL : 0;
+    for (int64_t k = 0; k < depth; k++)
+        for (int64_t n = 0; n < whole; n += PANEL) /* a few instructions, as the size of the copy is known */
+            memcpy(to + n * depth + k * PANEL, b.at + k * b.row + n, PANEL * sizeof(float));
+    for (int64_t n = whole; n < columns; n += PANEL) {
         int64_t wide = least(columns - n, PANEL);
-        if (wide < PANEL) memset(to, 0, depth * PANEL * sizeof(float));
-        if (b.column == 1 && wide == PANEL) /* whose copy is a few instructions, as its size is known */
-            for (int64_t k = 0; k < depth; k++) memcpy(to + k * PANEL, b.at + k * b.row, PANEL * sizeof(float));
-        else
-            for (int64_t top = 0; top < depth; top += LINE)
-                for (int64_t j = 0; j < wide; j++)
-                    for (int64_t k = top; k < least(top + LINE, depth); k++)
-                        to[k * PANEL + j] = b.at[k * b.row + j * b.column];
+        float *panel = to + n * depth;
+        if (wide < PANEL) memset(panel, 0, depth * PANEL * sizeof(float));
+        for (int64_t top = 0; top < depth; top += LINE)
+            for (int64_t j = 0; j < wide; j++)
+                for (int64_t k = top; k < least(top + LINE, depth); k++)
+                    panel[k * PANEL + j] = b.at[k * b.row + (n + j) * b.column];
     }
 }
 
@@ -104,20 +110,19 @@ static matrix beside(int64_t rows, int64_t depth, matrix a, float *to) {
     return (matrix){to, 1, TALLEST};
 }
 
-/* Ask for what the next tile reads of A, while this one is computed: its share of so many columns out of all. */
-static void expect(matrix a, int64_t depth, int64_t done, int64_t columns) {
-    for (int64_t i = 0; i < TALLEST; i++)
-        for (int64_t k = done * depth / columns; k < least((done + PANEL) * depth / columns, depth); k += LINE)
-            __builtin_prefetch(a.at + i * a.row + k);
+/* What a tile, here the next, will read of A from a column on: a line has some columns of a row, or rows of a column. */
+static matrix lines(matrix a, int64_t column) {
+    if (a.column == 1) return (matrix){a.at + column / LINE * LINE, a.row, LINE};
+    return (matrix){a.at + column * a.column + TALLEST - 1, a.column, TALLEST * a.column};
 }
 
 /* A tile at the edge, where C has fewer columns than a panel. */
 static void edge(int64_t rows, int64_t wide, int64_t depth, matrix a, const float *b, const float *begin, int64_t step,
-                 float *c, int64_t row) {
+                 float *c, int64_t row, matrix soon) {
     float whole[TALLEST * PANEL] = {0};
     if (begin)
         for (int64_t i = 0; i < rows; i++) memcpy(whole + i * PANEL, begin + i * step, wide * sizeof(float));
-    TILES[rows](depth, a, b, whole, PANEL, whole, PANEL);
+    TILES[rows](depth, a, b, whole, PANEL, whole, PANEL, soon);
     for (int64_t i = 0; i < rows; i++) memcpy(c + i * row, whole + i * PANEL, wide * sizeof(float));
 }
 
@@ -138,11 +143,12 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, 
                 for (int64_t j = 0; j < broad; j += PANEL) {
                     const float *first = begin ? begin + m * step + n + j : 0;
                     float *to = c + m * row + n + j;
-                    if (a.column == 1 && m + 2 * TALLEST <= rows) expect(from(a, m + TALLEST, k), deep, j, broad);
+                    int more = m + 2 * TALLEST <= rows; /* and this panel's share of what they need */
+                    matrix soon = more ? lines(from(a, m + TALLEST, k), j * deep / broad) : (matrix){own.at, 0, 0};
                     if (broad - j < PANEL)
-                        edge(tall, broad - j, deep, own, panels + j * deep, first, step, to, row);
+                        edge(tall, broad - j, deep, own, panels + j * deep, first, step, to, row, soon);
                     else
-                        TILES[tall](deep, own, panels + j * deep, first, step, to, row);
+                        TILES[tall](deep, own, panels + j * deep, first, step, to, row, soon);
                 }
             }
         }
