@@ -133,12 +133,13 @@ def mine(path: Path) -> bool:
 
 
 def fingerprint(source: Path) -> str:
-    """Of the source and the processor: a home folder may be shared by machines that differ."""
+    """Of the source, what it includes and the processor: a home folder may be shared by machines that differ."""
     processor = platform.machine() + platform.processor()
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         processor += "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-    return digest(source.read_bytes() + " ".join((*FLAGS, *OWN, processor)).encode())
+    code = b"".join(path.read_bytes() for path in (source, *sorted(source.parent.glob("*.h"))))
+    return digest(code + " ".join((*FLAGS, *OWN, processor)).encode())
 
 
 def digest(content: bytes) -> str:

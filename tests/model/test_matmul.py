@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -215,7 +216,7 @@ def test_the_trial_decides_once(anew, monkeypatch):
 
 
 def test_a_kernel_that_computes_something_else_is_not_used(anew, tmp_path, monkeypatch):
-    wrong = tmp_path / "matmul.c"
+    wrong = Path(shutil.copytree(matmul.SOURCE.parent, tmp_path / "model")) / matmul.SOURCE.name
     wrong.write_text(matmul.SOURCE.read_text().replace("* b1;", "* b0;"))
     monkeypatch.setattr(matmul, "SOURCE", wrong)
     found = matmul.kernel()
@@ -226,3 +227,11 @@ def test_a_kernel_that_computes_something_else_is_not_used(anew, tmp_path, monke
 def test_the_trial_of_the_kernel_ends_here_one_way_or_the_other(anew):
     found = matmul.kernel()
     assert found.library is not None or "× as long here" in found.why
+
+
+def test_a_changed_header_is_compiled_anew(tmp_path):
+    copied = Path(shutil.copytree(matmul.SOURCE.parent, tmp_path / "model")) / matmul.SOURCE.name
+    before = compiled.fingerprint(copied)
+    with (copied.parent / "vector.h").open("a") as header:
+        header.write("/* changed */\n")
+    assert compiled.fingerprint(copied) != before == compiled.fingerprint(matmul.SOURCE)

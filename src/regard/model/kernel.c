@@ -7,23 +7,13 @@
  * transposed, a row for each key: the softmax of a vector of queries then runs down the rows, and nothing is ever
  * summed up within a vector. B sentences, H heads, T queries, S keys, d features of a head.
  */
+#include "vector.h"
 #include <math.h>
-#include <stdint.h>
 
-#if defined(__AVX512F__)
-#define LANES 16 /* floats in a vector */
-#elif defined(__AVX__)
-#define LANES 8
-#else
-#define LANES 4
-#endif
 #define LONGEST 128 /* queries or keys */
 #define WIDEST 128  /* features */
-#define TALLEST 6   /* rows of a tile: with two vectors each, they fit into the registers */
 
-typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef int32_t whole __attribute__((vector_size(4 * LANES)));
-typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 typedef struct {
     int64_t B, H, T, S, d;
@@ -45,10 +35,25 @@ int64_t lanes(void) { return LANES; }
 int64_t longest(void) { return LONGEST; }
 int64_t widest(void) { return WIDEST; }
 
-static inline vector load(const float *from) { return *(const anywhere *)from; }
-static inline void store(float *to, vector value) { *(anywhere *)to = value; }
 static inline int64_t padded(int64_t count) { return (count + LANES - 1) / LANES * LANES; }
-static inline float *of(array x, int64_t b, int64_t h) { return x.at + b * x.sentence + h * x.head; }
+
+/* Of all heads of all sentences, one after the other, where one begins. */
+static inline float *of(sizes n, array x, int64_t head) { return x.at + head / n.H * x.sentence + head % n.H * x.head; }
+
+/* Ask the second cache for some rows of a head: the first is busy with the one at work. (As a function of its own it
+ * would be left out, since it changes nothing.) */
+static inline __attribute__((always_inline)) void expect(sizes n, array x, int64_t rows, int64_t head) {
+    if (head == n.B * n.H) return;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < n.d; i += LINE) __builtin_prefetch(of(n, x, head) + r * x.row + i, 0, 2);
+}
+
+#define EMPTY_1(i) vector left##i = {0};
+#define EMPTY_2(i) EMPTY_1(i) vector right##i = {0};
+#define MULTIPLY_1(i) left##i += a[i * am] * load(b);
+#define MULTIPLY_2(i) MULTIPLY_1(i) right##i += a[i * am] * load(b + LANES);
+#define STORE_1(i) store(c + i * cm, left##i);
+#define STORE_2(i) STORE_1(i) store(c + i * cm + LANES, right##i);
 
 /* A few rows of C = A B, one or two vectors of each, summed up in registers. A's element (m, k) is a[m am + k ak]. */
 typedef void tile(int64_t depth, const float *a, int64_t am, int64_t ak, const float *b, int64_t bk, float *c,
@@ -56,19 +61,16 @@ typedef void tile(int64_t depth, const float *a, int64_t am, int64_t ak, const f
 #define TILE(ROWS, VECTORS)                                                                                           \
     static void tile_##ROWS##x##VECTORS(int64_t depth, const float *a, int64_t am, int64_t ak, const float *b,        \
                                         int64_t bk, float *c, int64_t cm) {                                           \
-        vector sum[ROWS][VECTORS] = {0};                                                                              \
-        for (int64_t k = 0; k < depth; k++)                                                                           \
-            for (int j = 0; j < VECTORS; j++) {                                                                       \
-                vector right = load(b + k * bk + j * LANES);                                                          \
-                for (int i = 0; i < ROWS; i++) sum[i][j] += a[i * am + k * ak] * right;                               \
-            }                                                                                                         \
-        for (int i = 0; i < ROWS; i++)                                                                                \
-            for (int j = 0; j < VECTORS; j++) store(c + i * cm + j * LANES, sum[i][j]);                               \
+        EACH_##ROWS(EMPTY_##VECTORS)                                                                                  \
+        for (int64_t k = 0; k < depth; k++, a += ak, b += bk) { EACH_##ROWS(MULTIPLY_##VECTORS) }                     \
+        EACH_##ROWS(STORE_##VECTORS)                                                                                  \
     }
-TILE(1, 1) TILE(2, 1) TILE(3, 1) TILE(4, 1) TILE(5, 1) TILE(6, 1)
-TILE(1, 2) TILE(2, 2) TILE(3, 2) TILE(4, 2) TILE(5, 2) TILE(6, 2)
-static tile *const TILES[2][TALLEST] = {{tile_1x1, tile_2x1, tile_3x1, tile_4x1, tile_5x1, tile_6x1},
-                                        {tile_1x2, tile_2x2, tile_3x2, tile_4x2, tile_5x2, tile_6x2}};
+#define TILES_OF(ROWS) TILE(ROWS, 1) TILE(ROWS, 2)
+TILES_OF(1) TILES_OF(2) TILES_OF(3) TILES_OF(4) TILES_OF(5) TILES_OF(6) TILES_OF(7)
+TILES_OF(8) TILES_OF(9) TILES_OF(10) TILES_OF(11) TILES_OF(12) TILES_OF(13) TILES_OF(14)
+#define BOTH(ROWS) {tile_##ROWS##x1, tile_##ROWS##x2}
+static tile *const TILES[][2] = {{0, 0},  BOTH(1), BOTH(2), BOTH(3),  BOTH(4),  BOTH(5),  BOTH(6), BOTH(7),
+                                 BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12), BOTH(13), BOTH(14)};
 
 /* C = A B with so many rows and columns, the latter in whole vectors, and so many products in each sum. */
 static void multiply(int64_t rows, int64_t columns, int64_t depth, const float *a, int64_t am, int64_t ak,
@@ -76,8 +78,8 @@ static void multiply(int64_t rows, int64_t columns, int64_t depth, const float *
     for (int64_t n = 0, vectors; n < columns; n += vectors * LANES) {
         vectors = n + LANES < columns ? 2 : 1;
         for (int64_t m = 0, tall; m < rows; m += tall) {
-            tall = rows - m < TALLEST ? rows - m : TALLEST;
-            TILES[vectors - 1][tall - 1](depth, a + m * am, am, ak, b + n, bk, c + m * cm + n, cm);
+            tall = least(rows - m, TALLEST);
+            TILES[tall][vectors - 1](depth, a + m * am, am, ak, b + n, bk, c + m * cm + n, cm);
         }
     }
 }
@@ -141,36 +143,42 @@ static void softmax(int64_t keys, int64_t width, float scale, const float *added
 
 /* O, and the weights (B, H, S, width), which the way back reads; width is T in whole vectors. */
 void forward(sizes n, array q, array k, array v, permission may, float *weights, array o) {
-    static _Thread_local float turned[WIDEST * LONGEST], added[LONGEST * LONGEST]; /* stacks may be small */
+    static _Thread_local _Alignas(64) float turned[WIDEST * LONGEST], added[LONGEST * LONGEST]; /* stacks may be small */
     int64_t width = padded(n.T);
-    for (int64_t b = 0; b < n.B; b++)
-        for (int64_t h = 0; h < n.H; h++, weights += n.S * width) {
-            int others = (h == 0 && (b == 0 || may.sentence)) || may.head; /* than the head before had */
-            if (may.at && others) forbid(n, may, b, h, added, width);
-            transpose(n.T, n.d, of(q, b, h), q.row, turned, width);
-            multiply(n.S, width, n.d, of(k, b, h), k.row, 1, turned, width, weights, width);
-            softmax(n.S, width, 1.0f / sqrtf((float)n.d), may.at ? added : 0, weights);
-            multiply(n.T, n.d, n.S, weights, 1, width, of(v, b, h), v.row, of(o, b, h), o.row);
-        }
+    for (int64_t i = 0; i < n.B * n.H; i++, weights += n.S * width) {
+        int64_t b = i / n.H, h = i % n.H;
+        int others = (h == 0 && (b == 0 || may.sentence)) || may.head; /* than the head before had */
+        if (may.at && others) forbid(n, may, b, h, added, width);
+        transpose(n.T, n.d, of(n, q, i), q.row, turned, width);
+        expect(n, q, n.T, i + 1), expect(n, o, n.T, i);
+        multiply(n.S, width, n.d, of(n, k, i), k.row, 1, turned, width, weights, width);
+        expect(n, k, n.S, i + 1);
+        softmax(n.S, width, 1.0f / sqrtf((float)n.d), may.at ? added : 0, weights);
+        expect(n, v, n.S, i + 1);
+        multiply(n.T, n.d, n.S, weights, 1, width, of(n, v, i), v.row, of(n, o, i), o.row);
+    }
 }
 
 /* dQ, dK and dV, given dO. */
 void backward(sizes n, array q, array k, array v, const float *weights, array d_o, array dq, array dk, array dv) {
-    static _Thread_local float turned[WIDEST * LONGEST], ds[LONGEST * LONGEST];
+    static _Thread_local _Alignas(64) float turned[WIDEST * LONGEST], ds[LONGEST * LONGEST];
     int64_t width = padded(n.T);
     float scale = 1.0f / sqrtf((float)n.d);
-    for (int64_t b = 0; b < n.B; b++)
-        for (int64_t h = 0; h < n.H; h++, weights += n.S * width) {
-            transpose(n.T, n.d, of(d_o, b, h), d_o.row, turned, width);
-            multiply(n.S, width, n.d, of(v, b, h), v.row, 1, turned, width, ds, width); /* dP, transposed */
-            for (int64_t t = 0; t < width; t += LANES) {
-                vector sum = {0};
-                for (int64_t i = t; i < n.S * width; i += width) sum += load(weights + i) * load(ds + i);
-                for (int64_t i = t; i < n.S * width; i += width)
-                    store(ds + i, load(weights + i) * (load(ds + i) - sum) * scale);
-            }
-            multiply(n.S, n.d, n.T, weights, width, 1, of(d_o, b, h), d_o.row, of(dv, b, h), dv.row);
-            multiply(n.S, n.d, n.T, ds, width, 1, of(q, b, h), q.row, of(dk, b, h), dk.row);
-            multiply(n.T, n.d, n.S, ds, 1, width, of(k, b, h), k.row, of(dq, b, h), dq.row);
+    for (int64_t i = 0; i < n.B * n.H; i++, weights += n.S * width) {
+        transpose(n.T, n.d, of(n, d_o, i), d_o.row, turned, width);
+        expect(n, d_o, n.T, i + 1), expect(n, dv, n.S, i);
+        multiply(n.S, width, n.d, of(n, v, i), v.row, 1, turned, width, ds, width); /* dP, transposed */
+        for (int64_t t = 0; t < width; t += LANES) {
+            vector sum = {0};
+            for (int64_t at = t; at < n.S * width; at += width) sum += load(weights + at) * load(ds + at);
+            for (int64_t at = t; at < n.S * width; at += width)
+                store(ds + at, load(weights + at) * (load(ds + at) - sum) * scale);
         }
+        expect(n, v, n.S, i + 1), expect(n, dk, n.S, i);
+        multiply(n.S, n.d, n.T, weights, width, 1, of(n, d_o, i), d_o.row, of(n, dv, i), dv.row);
+        expect(n, q, n.T, i + 1), expect(n, dq, n.T, i);
+        multiply(n.S, n.d, n.T, ds, width, 1, of(n, q, i), q.row, of(n, dk, i), dk.row);
+        expect(n, k, n.S, i + 1);
+        multiply(n.T, n.d, n.S, ds, 1, width, of(n, k, i), k.row, of(n, dq, i), dq.row);
+    }
 }

@@ -5,27 +5,13 @@
  * beside it. Meanwhile the caches are asked for what comes next, a line with every step: all at once, these requests
  * would hold up what is read now.
  */
-#include <stdint.h>
+#include "vector.h"
 #include <string.h>
 
-#if defined(__AVX512F__)
-#define LANES 16   /* floats in a vector */
-#define TALLEST 14 /* rows of a tile: with two vectors each, they fill the registers */
-#elif defined(__AVX__)
-#define LANES 8
-#define TALLEST 6
-#else
-#define LANES 4
-#define TALLEST 8
-#endif
 #define PANEL (2 * LANES)
 #define DEEP 512  /* products that are summed up before the next panels are taken */
 #define BROAD 384 /* columns whose panels are kept at a time: with that depth, three quarters of a megabyte */
-#define LINE 16   /* floats in a line of the caches */
 #define PAGE 1024 /* what lies a multiple of so many floats apart has the same few places in the first cache */
-
-typedef float vector __attribute__((vector_size(4 * LANES)));
-typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 /* Where it begins, and how many floats lie from one row, or column, to the next. */
 typedef struct {
@@ -33,27 +19,9 @@ typedef struct {
     int64_t row, column;
 } matrix;
 
-static inline vector load(const float *from) { return *(const anywhere *)from; }
-static inline void store(float *to, vector value) { *(anywhere *)to = value; }
-static inline int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
 static inline matrix from(matrix x, int64_t row, int64_t column) {
     return (matrix){x.at + row * x.row + column * x.column, x.row, x.column};
 }
-
-#define EACH_1(DO) DO(0)
-#define EACH_2(DO) EACH_1(DO) DO(1)
-#define EACH_3(DO) EACH_2(DO) DO(2)
-#define EACH_4(DO) EACH_3(DO) DO(3)
-#define EACH_5(DO) EACH_4(DO) DO(4)
-#define EACH_6(DO) EACH_5(DO) DO(5)
-#define EACH_7(DO) EACH_6(DO) DO(6)
-#define EACH_8(DO) EACH_7(DO) DO(7)
-#define EACH_9(DO) EACH_8(DO) DO(8)
-#define EACH_10(DO) EACH_9(DO) DO(9)
-#define EACH_11(DO) EACH_10(DO) DO(10)
-#define EACH_12(DO) EACH_11(DO) DO(11)
-#define EACH_13(DO) EACH_12(DO) DO(12)
-#define EACH_14(DO) EACH_13(DO) DO(13)
 
 #define EMPTY(i) vector left##i = {0}, right##i = {0};
 #define MULTIPLY(i) left##i += a.at[i * a.row] * b0, right##i += a.at[i * a.row] * b1;
@@ -130,7 +98,7 @@ static void edge(int64_t rows, int64_t wide, int64_t depth, matrix a, const floa
  * is every row's; it may be C itself; without it the sums begin with 0. A's rows or its columns lie side by side. */
 void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, const float *begin, int64_t step,
               float *c, int64_t row) {
-    static _Thread_local float panels[BROAD * DEEP], copies[TALLEST * (DEEP + LINE)]; /* stacks may be small */
+    static _Thread_local _Alignas(64) float panels[BROAD * DEEP], copies[TALLEST * (DEEP + LINE)]; /* stacks may be small */
     int crowded = a.column == 1 ? a.row % PAGE == 0 : a.column % (PAGE / 2) == 0;
     for (int64_t k = 0; k < depth; k += DEEP, begin = c, step = row) {
         int64_t deep = least(depth - k, DEEP);

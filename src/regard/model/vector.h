@@ -1,0 +1,37 @@
+/* Vectors of floats, as wide as the processor has them, and how many of them it can hold at once. */
+#include <stdint.h>
+
+#if defined(__AVX512F__)
+#define LANES 16   /* floats in a vector */
+#define TALLEST 14 /* rows of a tile of a matrix: with two vectors each, they fill the registers */
+#elif defined(__AVX__)
+#define LANES 8
+#define TALLEST 6
+#else
+#define LANES 4
+#define TALLEST 8
+#endif
+#define LINE 16 /* floats in a line of the caches */
+
+typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+static inline vector load(const float *from) { return *(const anywhere *)from; }
+static inline void store(float *to, vector value) { *(anywhere *)to = value; }
+static inline int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
+
+/* Something for each row of a tile. Rows with names of their own stay in registers; those of an array may not. */
+#define EACH_1(DO) DO(0)
+#define EACH_2(DO) EACH_1(DO) DO(1)
+#define EACH_3(DO) EACH_2(DO) DO(2)
+#define EACH_4(DO) EACH_3(DO) DO(3)
+#define EACH_5(DO) EACH_4(DO) DO(4)
+#define EACH_6(DO) EACH_5(DO) DO(5)
+#define EACH_7(DO) EACH_6(DO) DO(6)
+#define EACH_8(DO) EACH_7(DO) DO(7)
+#define EACH_9(DO) EACH_8(DO) DO(8)
+#define EACH_10(DO) EACH_9(DO) DO(9)
+#define EACH_11(DO) EACH_10(DO) DO(10)
+#define EACH_12(DO) EACH_11(DO) DO(11)
+#define EACH_13(DO) EACH_12(DO) DO(12)
+#define EACH_14(DO) EACH_13(DO) DO(13)
