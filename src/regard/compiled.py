@@ -21,6 +21,9 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+import torch
+from torch import Tensor, nn
+
 from regard.trial import FailedTrialError, trial
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -28,6 +31,7 @@ FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared")
 OWN = ("-march=native", "-mcpu=native")  # asks for all that this processor has; compilers know one of the two
 PATIENCE = 60.0  # seconds for a compiler, and for the trial, most of which go into importing torch
 SWITCH = "REGARD_KERNEL"  # the variable that turns all of them off, by 0
+PLAIN = (Tensor, nn.Parameter)  # the kinds of tensor whose numbers are what lies in memory
 ALONE = Lock()  # whoever comes while one is compiled finds it kept
 
 
@@ -49,6 +53,11 @@ def kernel_of(source: Path, check: str, declared: Callable[[ctypes.CDLL], ctypes
             return Kernel(declared(compiled(source, check)), "a kernel compiled for this processor")
     except NotCompiledError as error:
         return Kernel(None, f"torch's kernel: {error}")
+
+
+def plain(x: Tensor, numbers: torch.dtype = torch.float32) -> bool:
+    """Whether C can be handed it: there is something in it, on the CPU, and it is what the memory has."""
+    return type(x) in PLAIN and x.device.type == "cpu" and x.dtype is numbers and x.numel() > 0 and not x.is_neg()
 
 
 def compiled(source: Path, check: str) -> ctypes.CDLL:

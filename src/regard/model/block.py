@@ -64,14 +64,14 @@ class PostNorm(Residual):
     """x = LayerNorm(x + Sublayer(x))                         Vaswani et al. 2017, section 3.1"""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return self.norm(x + self.dropout(sublayer(x)))
+        return self.norm(self.dropout(sublayer(x), onto=x))
 
 
 class PreNorm(Residual):
     """x = x + Sublayer(LayerNorm(x)); what is summed up so is normed once more at the end of the stack."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        return x + self.dropout(sublayer(self.norm(x)))
+        return self.dropout(sublayer(self.norm(x)), onto=x)
 
 
 Around = Callable[[], Residual]  # makes one of the two, to be put around one sublayer

@@ -14,13 +14,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.compiled import Kernel, kernel_of
+from regard.compiled import Kernel, kernel_of, plain
 
 SOURCE = Path(__file__).with_suffix(".c")
-PLAIN = (Tensor, nn.Parameter)
 FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
 CHECK = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 
@@ -35,12 +34,11 @@ def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Ten
 
 def may_suit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     """Whether these are for a kernel like ours: plain tensors of float32 on the CPU, none broadcast to another."""
-    given = (q, k, v) if mask is None else (q, k, v, mask)
-    if torch.get_num_threads() > FEW or not all(type(x) in PLAIN and x.device.type == "cpu" for x in given):
+    if torch.get_num_threads() > FEW or not all(map(plain, (q, k, v))):
         return False
     if q.dim() != 4 or k.shape != v.shape or q.shape[:2] != k.shape[:2] or q.size(3) != k.size(3):
         return False
-    return all(x.dtype is torch.float32 and x.numel() for x in (q, k, v)) and (mask is None or mask.dtype is torch.bool)
+    return mask is None or plain(mask, torch.bool)
 
 
 def fits(ours: ctypes.CDLL, q: Tensor, k: Tensor) -> bool:

@@ -16,12 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.compiled import Kernel, kernel_of
+from regard.compiled import Kernel, kernel_of, plain
 from regard.trial import quickest
 
 SOURCE = Path(__file__).with_suffix(".c")
 CHECK = "import sys; from regard.model.matmul import check; check(sys.argv[1])"
-PLAIN = (Tensor, nn.Parameter)
 FEW = 64  # rows, below which the way into the kernel costs more than it brings
 
 
@@ -44,12 +43,7 @@ def library(*given: Tensor) -> ctypes.CDLL | None:
     """Our kernel, if it is one for these: plain tensors of float32 on the CPU, for a thread that computes by itself."""
     if torch.get_num_threads() > 1 or torch.is_autocast_enabled("cpu"):
         return None
-    return kernel().library if all(map(suits, given)) else None
-
-
-def suits(x: Tensor) -> bool:
-    plain = type(x) in PLAIN and x.device.type == "cpu" and x.dtype is torch.float32
-    return plain and x.numel() > 0 and not x.is_neg()
+    return kernel().library if all(map(plain, given)) else None
 
 
 class Affine(torch.autograd.Function):
