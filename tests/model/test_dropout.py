@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 import torch
 
+from regard import compiled
+from regard.model import dropout
 from regard.model.dropout import Dropout
+from regard.workers import threads
 
 
 @pytest.mark.parametrize("p", [0.001, 0.1, 0.3, 0.5, 0.9])
@@ -51,3 +56,64 @@ def test_nothing_is_dropped_outside_training_or_at_zero():
     x = torch.randn(6, 11)
     assert Dropout(0.5).eval()(x) is x
     assert Dropout(0.0)(x) is x
+
+
+@pytest.fixture(params=["our kernel", "torch"])
+def alone(request, monkeypatch):
+    """One thread, with our kernel and without it."""
+    if request.param == "torch":
+        monkeypatch.setattr(dropout, "library", lambda *given: None)
+    elif not any(map(shutil.which, compiled.COMPILERS)):
+        pytest.skip("needs a C compiler")
+    else:
+        assert dropout.kernel().library, dropout.kernel().why
+    with threads(1):
+        yield
+
+
+def test_what_is_left_is_added_to_what_went_past(alone):
+    x, past = torch.randn(3, 5, 77), torch.randn(3, 5, 77)
+    drop = Dropout(0.3)
+    torch.manual_seed(5)
+    left = drop(x)
+    torch.manual_seed(5)
+    torch.testing.assert_close(drop(x, onto=past), past + left)
+    assert torch.equal(drop.eval()(x, onto=past), past + x)
+
+
+def test_the_kernel_drops_what_torch_drops(monkeypatch):
+    """So that a run is the same run, to rounding, on a machine without a compiler."""
+    x, past, gradient = (torch.randn(4, 33, 7) for _ in range(3))
+    x.requires_grad_(), past.requires_grad_()
+
+    def computed() -> tuple[torch.Tensor, ...]:
+        torch.manual_seed(6)
+        y = Dropout(0.2)(x, onto=past)
+        return y, *torch.autograd.grad(y, (x, past), gradient)
+
+    with threads(1):
+        ours = computed()
+        monkeypatch.setattr(dropout, "library", lambda *given: None)
+        torch.testing.assert_close(ours, computed())
+
+
+def test_gradients_are_those_of_what_is_computed(alone):
+    """By differences, in double precision, and once more of the gradients themselves."""
+    x, past = (torch.randn(3, 4, dtype=torch.double, requires_grad=True) for _ in range(2))
+
+    def dropped(x: torch.Tensor, past: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(7)
+        return Dropout(0.4)(x.sin(), onto=past)
+
+    assert torch.autograd.gradcheck(dropped, (x, past))
+    assert torch.autograd.gradgradcheck(dropped, (x, past))
+
+
+@pytest.mark.parametrize("past", [torch.randn(5), torch.randn(6, 5, dtype=torch.double), torch.randn(5, 6).T])
+def test_what_went_past_may_be_of_another_shape_or_kind(alone, past):
+    x = torch.randn(6, 5)
+    drop = Dropout(0.3)
+    torch.manual_seed(8)
+    left = drop(x)
+    torch.manual_seed(8)
+    torch.testing.assert_close(drop(x, onto=past), past + left)

@@ -301,7 +301,11 @@ def test_a_kernel_that_kills_its_process_is_not_used(anew, tmp_path, monkeypatch
 def test_a_kernel_that_computes_something_else_is_not_used(anew, tmp_path, monkeypatch):
     wrong = tmp_path / "wrong.c"
     wrong.write_text(module.SOURCE.read_text().replace("1.0f / sqrtf((float)n.d)", "1.0f"))
-    stand_in(tmp_path, f'exec {COMPILER} -std=gnu11 -O1 -fPIC -shared -I{module.SOURCE.parent} {wrong} -o "$8" -lm', monkeypatch)
+    stand_in(
+        tmp_path,
+        f'exec {COMPILER} -std=gnu11 -O1 -fPIC -shared -I{module.SOURCE.parent} {wrong} -o "$8" -lm',
+        monkeypatch,
+    )
     found = kernel()
     assert found.library is None
     assert found.why.startswith("torch's kernel: a trial of ours failed (")

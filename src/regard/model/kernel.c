@@ -13,8 +13,6 @@
 #define LONGEST 128 /* queries or keys */
 #define WIDEST 128  /* features */
 
-typedef int32_t whole __attribute__((vector_size(4 * LANES)));
-
 typedef struct {
     int64_t B, H, T, S, d;
 } sizes;
@@ -92,21 +90,6 @@ static void transpose(int64_t rows, int64_t columns, const float *from, int64_t 
     }
 }
 
-/* eˣ for x ≤ 0, by 2ⁿ eʳ with |r| ≤ ln 2 / 2 and the series of eʳ; 0 where it would be less than the least float. */
-static inline vector exponential(vector x) {
-    whole told = (x > -87.0f) | (x != x);                                   /* what is not a number stays none */
-    vector shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f; /* 1.5 · 2²³ leaves no fraction */
-    vector r = x - n * 0.693359375f + n * 2.12194440e-4f;                   /* ln 2 in two parts */
-    vector e = 1.9841270e-4f * r + 1.3888889e-3f;
-    e = e * r + 8.3333333e-3f;
-    e = e * r + 4.1666667e-2f;
-    e = e * r + 0.16666667f;
-    e = e * r + 0.5f;
-    e = e * r * r + r + 1.0f;
-    whole power = ((whole)shifted - 0x4B400000 + 127) << 23; /* n lies in the last bits of what was shifted */
-    return (vector)((whole)(e * (vector)power) & told);
-}
-
 /* What is added to the scores of a head, (S, width): 0 where a query may look at a key, −∞ where it may not. */
 static void forbid(sizes n, permission may, int64_t b, int64_t h, float *added, int64_t width) {
     for (int64_t s = 0; s < n.S; s++)
@@ -119,14 +102,12 @@ static void forbid(sizes n, permission may, int64_t b, int64_t h, float *added, 
 /* Scores (S, width) become weights, in place; who may look at nothing weighs nothing. */
 static void softmax(int64_t keys, int64_t width, float scale, const float *added, float *scores) {
     for (int64_t t = 0; t < width; t += LANES) {
-        vector most = {0}, sum = {0};
-        most -= INFINITY;
+        vector most = all(-INFINITY), sum = {0};
         for (float *at = scores + t; at < scores + keys * width; at += width) {
             vector score = load(at) * scale;
             if (added) score += load(added + (at - scores));
             store(at, score);
-            whole larger = score > most;
-            most = (vector)(((whole)score & larger) | ((whole)most & ~larger));
+            most = larger(most, score);
         }
         most = (vector)((whole)most & (most > -INFINITY));
         for (float *at = scores + t; at < scores + keys * width; at += width) {
@@ -134,9 +115,7 @@ static void softmax(int64_t keys, int64_t width, float scale, const float *added
             store(at, e);
             sum += e;
         }
-        vector one = {0};
-        one += 1.0f;
-        sum = 1.0f / (vector)((whole)sum | ((whole)one & (sum == 0.0f)));
+        sum = 1.0f / (vector)((whole)sum | ((whole)all(1.0f) & (sum == 0.0f)));
         for (float *at = scores + t; at < scores + keys * width; at += width) store(at, load(at) * sum);
     }
 }

@@ -14,11 +14,32 @@
 #define LINE 16 /* floats in a line of the caches */
 
 typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t whole __attribute__((vector_size(4 * LANES)));
 typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 static inline vector load(const float *from) { return *(const anywhere *)from; }
 static inline void store(float *to, vector value) { *(anywhere *)to = value; }
+static inline vector all(float value) { return (vector){0} + value; }
+static inline vector larger(vector one, vector other) {
+    whole second = other > one;
+    return (vector)(((whole)other & second) | ((whole)one & ~second));
+}
 static inline int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
+
+/* eˣ for x ≤ 0, by 2ⁿ eʳ with |r| ≤ ln 2 / 2 and the series of eʳ; 0 where it would be less than the least float. */
+static inline vector exponential(vector x) {
+    whole told = (x > -87.0f) | (x != x);                                   /* what is not a number stays none */
+    vector shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f; /* 1.5 · 2²³ leaves no fraction */
+    vector r = x - n * 0.693359375f + n * 2.12194440e-4f;                   /* ln 2 in two parts */
+    vector e = 1.9841270e-4f * r + 1.3888889e-3f;
+    e = e * r + 8.3333333e-3f;
+    e = e * r + 4.1666667e-2f;
+    e = e * r + 0.16666667f;
+    e = e * r + 0.5f;
+    e = e * r * r + r + 1.0f;
+    whole power = ((whole)shifted - 0x4B400000 + 127) << 23; /* n lies in the last bits of what was shifted */
+    return (vector)((whole)(e * (vector)power) & told);
+}
 
 /* Something for each row of a tile. Rows with names of their own stay in registers; those of an array may not. */
 #define EACH_1(DO) DO(0)

@@ -14,6 +14,7 @@ from regard.data.batch import Batch, PairBatch
 from regard.data.text import TextBatch
 from regard.decoding.continuing import Writes
 from regard.model.matmul import product
+from regard.model.softmax import softmax_
 from regard.model.translator import Translator
 from regard.training.guide import Looks, misaligned, watched
 
@@ -129,9 +130,8 @@ class ProjectedLoss(torch.autograd.Function):
                 logits += bias
             at_label = label.expand(passes, -1).unsqueeze(-1)  # (P, R, 1)
             of_label = logits.gather(-1, at_label).squeeze(-1)
-            top = logits.amax(-1)
-            p = torch.softmax(logits, -1, out=None if r_drop else logits)
-            normalizer = top - p.amax(-1).log()  # log Σ exp logits; p of the top is at least 1 / V
+            p = logits.clone() if r_drop else logits
+            normalizer = softmax_(p)  # log Σ exp logits; and p is the softmax from here on
             of_mean = (x @ mean_row).unflatten(0, (passes, -1)) + mean_bias
             missed = normalizer - of_label  # −log p of the label, (P, R)
             surprise += missed.sum() / passes

@@ -1,0 +1,58 @@
+"""The softmax of long rows by a kernel in C, compiled on the machine that runs it; by torch where there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.compiled import Kernel, kernel_of, plain
+
+SOURCE = Path(__file__).with_suffix(".c")
+CHECK = "import sys; from regard.model.softmax import check; check(sys.argv[1])"
+
+
+def softmax_(logits: Tensor) -> Tensor:
+    """Turn each row of logits (…, V) into its softmax, in place; what is returned is log Σ exp of each, (…)."""
+    ours = kernel().library if torch.get_num_threads() == 1 and plain(logits) and logits.is_contiguous() else None
+    if ours:
+        return normalized(ours, logits)
+    top = logits.amax(-1)
+    torch.softmax(logits, -1, out=logits)
+    return top - logits.amax(-1).log()  # the softmax of the top is at least 1 / V
+
+
+def normalized(ours: ctypes.CDLL, logits: Tensor) -> Tensor:
+    normalizers = logits.new_empty(logits.shape[:-1])
+    ours.softmax(normalizers.numel(), logits.size(-1), logits.data_ptr(), normalizers.data_ptr())
+    return normalizers
+
+
+# Where the kernel comes from.
+
+
+def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
+    """With the types of what it takes and gives."""
+    ours.softmax.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
+    ours.softmax.restype = None
+    return ours
+
+
+@cache
+def kernel() -> Kernel:
+    """The same all the time."""
+    return kernel_of(SOURCE, CHECK, declared)
+
+
+def check(path: str) -> None:
+    """Hold the kernel in a file against torch's softmax; raises where they differ."""
+    ours = declared(ctypes.CDLL(path))
+    torch.manual_seed(0)
+    for columns in (5, 64, 203):
+        logits = 9 * torch.randn(7, columns)
+        expected, normalizers = logits.softmax(-1), logits.logsumexp(-1)
+        torch.testing.assert_close(normalized(ours, logits), normalizers)
+        torch.testing.assert_close(logits, expected)
