@@ -10,7 +10,7 @@
 
 #define PANEL (2 * LANES)
 #define DEEP 512  /* products that are summed up before the next panels are taken */
-#define BROAD 384 /* columns whose panels are kept at a time: with that depth, three quarters of a megabyte */
+#define BROAD 512 /* columns whose panels are kept at a time: with that depth, a megabyte */
 #define PAGE 1024 /* what lies a multiple of so many floats apart has the same few places in the first cache */
 
 /* Where it begins, and how many floats lie from one row, or column, to the next. */
