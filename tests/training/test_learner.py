@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regard.config import TrainConfig, TranslatorConfig
-from regard.data.batch import Example, PairBatch, collate
+from regard.data.batch import Example, PairBatch, collate, even
 from regard.model.dropout import Dropout, drawing_from
 from regard.model.translator import Translator
 from regard.precision import choose
@@ -71,11 +75,34 @@ def test_dropout_in_several_threads_is_the_same_each_time(dropouts):
 def test_a_batch_is_cut_into_rows_and_nothing_is_lost():
     batch = a_batch()
     parts = batch.cut(3)
-    assert [len(part.source) for part in parts] == [3, 2, 2]
+    assert len(parts) == 3
     for taken, name in (("readable", "source"), ("wanted", "target"), ("wanted", "labels")):
         kept = [getattr(part, name)[getattr(part, taken)] for part in parts]
         assert torch.equal(torch.cat(kept), getattr(batch, name)[getattr(batch, taken)])
     assert len(batch.cut(50)) == len(batch.source)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=9), parts=st.integers(1, 5)
+)
+def test_two_parts_have_as_like_an_area_as_there_is_and_no_part_is_empty(lengths, parts):
+    """By trying every place; the first of several parts is cut off like this, then the next of what is left."""
+    parts = min(parts, len(lengths))
+
+    def area(rows: Sequence[tuple[int, int]]) -> int:
+        return len(rows) * sum(map(max, zip(*rows, strict=True)))
+
+    places, start = even(torch.tensor(lengths), parts), 0
+    assert len(places) == parts - 1
+    for others, place in zip(range(parts - 1, 0, -1), places, strict=True):
+        tried = {
+            end: abs(others * area(lengths[start:end]) - area(lengths[end:]))
+            for end in range(start + 1, len(lengths) - others + 1)
+        }
+        assert tried[place] == min(tried.values())
+        start = place
+    assert start < len(lengths)
 
 
 def test_a_part_has_no_padding_that_only_others_need():

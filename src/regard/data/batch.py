@@ -74,8 +74,11 @@ class Batch(ABC):
 
     def cut(self, parts: int) -> Sequence[Self]:
         """As many batches, or fewer where there are fewer rows, with about as many rows each."""
-        tensors = list(vars(self).values())
-        columns = (tensor.tensor_split(min(parts, len(tensors[0]))) for tensor in tensors)
+        return self.cut_at(min(parts, len(next(iter(vars(self).values())))))
+
+    def cut_at(self, places: int | list[int]) -> Sequence[Self]:
+        """Cut before these rows, or into so many parts of like length."""
+        columns = (tensor.tensor_split(places) for tensor in vars(self).values())
         return [type(self)(*part) for part in zip(*columns, strict=True)]
 
 
@@ -96,13 +99,26 @@ class PairBatch(Batch):
         return int(self.wanted.sum())
 
     def cut(self, parts: int) -> Sequence[Self]:
-        """As many batches, each without the padding that only the others need."""
-        return [part.trimmed() for part in super().cut(parts)]
+        """As many batches, each without the padding that only the others need, with about as much to compute."""
+        lengths = torch.stack([self.readable.sum(1), self.wanted.sum(1)], dim=1)
+        return [part.trimmed() for part in self.cut_at(even(lengths, min(parts, len(lengths))))]
 
     def trimmed(self) -> Self:
         s, t = (int(taken.sum(1).max()) for taken in (self.readable, self.wanted))
         sides = self.source[:, :s], self.readable[:, :s], self.target[:, :t], self.labels[:, :t], self.wanted[:, :t]
         return type(self)(*sides, self.gold[:, :t, :s])
+
+
+def even(lengths: Tensor, parts: int) -> list[int]:
+    """Where to cut rows of some lengths (B, sides) into so many parts of like area, padding included; none is empty."""
+    places = [0]
+    for others in range(parts - 1, 0, -1):
+        rest = lengths[places[-1] :]
+        rows = torch.arange(1, len(rest) + 1)
+        first, last = (side.cummax(0).values.sum(1) * rows for side in (rest, rest.flip(0)))  # areas of 1, 2, … rows
+        unlike = (first[:-1] * others - last.flip(0)[1:]).abs()  # if the next part has 1, 2, … rows
+        places.append(places[-1] + 1 + int(unlike[: len(rest) - others].argmin()))
+    return places[1:]
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
