@@ -21,8 +21,7 @@ from regard.data.batch import Place, endless
 from regard.data.corpus import Links, Pair
 from regard.errors import ConfigError, RunError
 from regard.memory import keep_pages
-from regard.model import build, matmul
-from regard.model.kernel import kernel
+from regard.model import build, dropout, kernel, matmul, softmax
 from regard.precision import Precision
 from regard.run import CONFIG, VOCABULARY, Run, load_tokenizers, read_settings, vocabularies
 from regard.training import checkpoint, tasks
@@ -36,6 +35,8 @@ from regard.training.report import board_writer
 from regard.training.tasks import Task
 from regard.training.tasks.translation import Pairs
 from regard.workers import threads
+
+KERNELS = {"attention of short sequences": kernel, "matrices": matmul, "dropout": dropout, "softmax": softmax}
 
 
 def train(
@@ -125,8 +126,8 @@ def train_into(
     say(f"{depth(settings.model)} layers of width {settings.model.width}, {run.size:,} parameters, {pieces}on {chosen}")
     say(f"computing in {how.name}: {how.why}")
     if chosen.type == "cpu" and how.name == "float32":
-        say(f"attention of short sequences by {kernel().why}")
-        say(f"matrices multiplied by {matmul.kernel().why}")
+        for line in kernels():
+            say(line)
 
     task = tasks.choose(settings)(run, corpus)
     if not resume:
@@ -149,6 +150,14 @@ def train_into(
     draw_curve(folder)
     write_card(run, folder, progress, account)
     return run
+
+
+def kernels() -> list[str]:
+    """By what that is computed for which there are kernels of ours, a sentence for each answer."""
+    found: dict[str, list[str]] = {}
+    for name, home in KERNELS.items():
+        found.setdefault(home.kernel().why, []).append(name)
+    return [f"{', '.join(names)} by {why}" for why, names in found.items()]
 
 
 def threads_of(chosen: torch.device) -> list[int]:
