@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/matmul.py
 
 About 2,000 tokens, as a thread has of a batch of 4,096, and the widths of tiny, small and base of benchmarks/train.py;
-for the output projection the 512 rows that the loss takes at a time. The two take turns, on ever other operands, so that
-no cache has them, as in a step; each figure is of the best of twelve.
+for the output projection the 512 rows that the loss takes at a time. The two take turns, on ever other operands, so
+that no cache has them, as in a step; each figure is of the best of twelve.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard import compiled
 from regard.compiled import Kernel
 from regard.model import matmul
-from regard.model.matmul import Linear, affine, declared, multiply, product
+from regard.model.matmul import Linear, affine, declared, multiply, product, rectified
 
 COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -235,3 +235,42 @@ def test_a_changed_header_is_compiled_anew(tmp_path):
     with (copied.parent / "vector.h").open("a") as header:
         header.write("/* changed */\n")
     assert compiled.fingerprint(copied) != before == compiled.fingerprint(matmul.SOURCE)
+
+
+@settings(deadline=None, max_examples=60)
+@given(sizes=st.tuples(*[st.integers(1, 70)] * 2), depth=st.sampled_from([1, 9, 512, 515]), seed=st.integers(0, 99))
+def test_a_gate_lets_through_what_is_behind_a_positive_number(ours, sizes, depth, seed):
+    (rows, columns), draw = sizes, torch.Generator().manual_seed(seed)
+    a, b, gate = (torch.randn(size, generator=draw) for size in ((rows, depth), (depth, columns), (rows, columns)))
+    bias, out = torch.randn(columns, generator=draw).expand(rows, -1), torch.empty(rows, columns)
+    exact = (a.double() @ b.double() + bias.double()).float()
+    torch.testing.assert_close(
+        multiply(ours, a, b, out, begin=bias, gate=gate).clone(), exact * (gate > 0), rtol=1e-3, atol=1e-3
+    )
+    torch.testing.assert_close(multiply(ours, a, b, out, begin=bias, gate=out), exact.relu(), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(("shape", "hidden", "to"), [((7, 11, 24), 40, 16), ((130, 33), 600, 35)])
+def test_a_rectified_map_of_a_map_and_its_gradients_are_torchs(ours, shape, hidden, to, monkeypatch):
+    monkeypatch.setattr(matmul, "library", lambda *given: ours)
+    inner, outer = nn.Linear(shape[-1], hidden), nn.Linear(hidden, to)
+    x, gradient = torch.randn(shape, requires_grad=True), torch.randn(*shape[:-1], to)
+    learned = [x, *inner.parameters(), *outer.parameters()]
+    own, others = rectified(x, inner, outer), outer(inner(x).relu())
+    assert own.grad_fn is not None
+    assert type(own.grad_fn).__name__ == "RectifiedBackward"
+    torch.testing.assert_close(own, others, rtol=1e-3, atol=1e-4)
+    for one, other in zip(
+        torch.autograd.grad(own, learned, gradient), torch.autograd.grad(others, learned, gradient), strict=True
+    ):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+def test_what_is_not_a_number_passes_the_rectifier(ours):
+    """As it passes torch's: a training that has failed must be seen to have failed."""
+    a, b = torch.randn(9, 5), torch.randn(5, 37)
+    a[4] = torch.nan
+    out = torch.empty(9, 37)
+    multiply(ours, a, b, out, gate=out)
+    assert out[4].isnan().all()
+    assert out.isnan().sum() == 37

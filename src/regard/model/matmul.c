@@ -19,30 +19,48 @@ typedef struct {
     int64_t row, column;
 } matrix;
 
+/* C, what it is added to and its gate: `begin` has rows `step` floats apart, 0 if one is every row's, and may be C
+ * itself; where the gate, of rows like C's, is not positive, C becomes 0. The gate may be C itself, as it would be
+ * without one. Neither has to be there. */
+typedef struct {
+    float *at;
+    int64_t row;
+    const float *begin;
+    int64_t step;
+    const float *gate;
+} result;
+
+static inline vector where(vector positive, vector value) { return (vector)((whole)value & ~(positive <= 0.0f)); }
 static inline matrix from(matrix x, int64_t row, int64_t column) {
     return (matrix){x.at + row * x.row + column * x.column, x.row, x.column};
 }
 
 #define EMPTY(i) vector left##i = {0}, right##i = {0};
 #define MULTIPLY(i) left##i += a.at[i * a.row] * b0, right##i += a.at[i * a.row] * b1;
-#define ADD(i) left##i += load(begin + i * step), right##i += load(begin + i * step + LANES);
-#define STORE(i) store(c + i * row, left##i), store(c + i * row + LANES, right##i);
+#define ADD(i) left##i += load(c.begin + i * c.step), right##i += load(c.begin + i * c.step + LANES);
+#define STORE(i) store(c.at + i * c.row, left##i), store(c.at + i * c.row + LANES, right##i);
 
-/* Some rows of A by a panel of B into C, and added to `begin`, whose rows lie `step` apart, if there is one. The caches
- * are asked for the tile's own lines of C, the first and the last of each row in turns, and for columns of `soon`. */
-typedef void tile(int64_t depth, matrix a, const float *b, const float *begin, int64_t step, float *c, int64_t row,
-                  matrix soon);
+#define RECTIFY(i) left##i = where(left##i, left##i), right##i = where(right##i, right##i);
+#define GATE(i)                                                                                                       \
+    left##i = where(load(c.gate + i * c.row), left##i), right##i = where(load(c.gate + i * c.row + LANES), right##i);
+
+/* Some rows of A by a panel of B into C. The caches are asked for the tile's own lines of C and of its gate, the first
+ * and the last of each row in turns, and for columns of `soon`. */
+typedef void tile(int64_t depth, matrix a, const float *b, result c, matrix soon);
 #define TILE(ROWS)                                                                                                    \
-    static void tile_##ROWS(int64_t depth, matrix a, const float *b, const float *begin, int64_t step, float *c,      \
-                            int64_t row, matrix soon) {                                                               \
+    static void tile_##ROWS(int64_t depth, matrix a, const float *b, result c, matrix soon) {                         \
         EACH_##ROWS(EMPTY)                                                                                            \
+        const float *gate = c.gate ? c.gate : c.at;                                                                   \
         for (int64_t k = 0, last = 0; k < depth; last = PANEL - 1 - last, soon.at += soon.column)                     \
             for (int64_t i = 0; i < ROWS && k < depth; i++, k++, a.at += a.column, b += PANEL) {                      \
-                __builtin_prefetch(c + i * row + last, 1), __builtin_prefetch(soon.at + i * soon.row);                \
+                __builtin_prefetch(c.at + i * c.row + last, 1), __builtin_prefetch(gate + i * c.row + last);          \
+                __builtin_prefetch(soon.at + i * soon.row);                                                           \
                 vector b0 = load(b), b1 = load(b + LANES);                                                            \
                 EACH_##ROWS(MULTIPLY)                                                                                 \
             }                                                                                                         \
-        if (begin) { EACH_##ROWS(ADD) }                                                                               \
+        if (c.begin) { EACH_##ROWS(ADD) }                                                                             \
+        if (c.gate == c.at) { EACH_##ROWS(RECTIFY) }                                                                  \
+        else if (c.gate) { EACH_##ROWS(GATE) }                                                                        \
         EACH_##ROWS(STORE)                                                                                            \
     }
 TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6) TILE(7) TILE(8) TILE(9) TILE(10) TILE(11) TILE(12) TILE(13) TILE(14)
@@ -84,24 +102,32 @@ static matrix lines(matrix a, int64_t column) {
     return (matrix){a.at + column * a.column + TALLEST - 1, a.column, TALLEST * a.column};
 }
 
-/* A tile at the edge, where C has fewer columns than a panel. */
-static void edge(int64_t rows, int64_t wide, int64_t depth, matrix a, const float *b, const float *begin, int64_t step,
-                 float *c, int64_t row, matrix soon) {
-    float whole[TALLEST * PANEL] = {0};
-    if (begin)
-        for (int64_t i = 0; i < rows; i++) memcpy(whole + i * PANEL, begin + i * step, wide * sizeof(float));
-    TILES[rows](depth, a, b, whole, PANEL, whole, PANEL, soon);
-    for (int64_t i = 0; i < rows; i++) memcpy(c + i * row, whole + i * PANEL, wide * sizeof(float));
+/* The same of C from a row and a column on. */
+static result part(result c, int64_t row, int64_t column) {
+    return (result){c.at + row * c.row + column, c.row, c.begin ? c.begin + row * c.step + column : 0, c.step,
+                    c.gate ? c.gate + row * c.row + column : 0};
 }
 
-/* C (rows, columns) = begin + A (rows, depth) B (depth, columns). `begin` has rows so many floats apart: 0 for one that
- * is every row's; it may be C itself; without it the sums begin with 0. A's rows or its columns lie side by side. */
-void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, const float *begin, int64_t step,
-              float *c, int64_t row) {
-    static _Thread_local _Alignas(64) float panels[BROAD * DEEP], copies[TALLEST * (DEEP + LINE)]; /* stacks may be small */
+/* A tile at the edge, where C has fewer columns than a panel. */
+static void edge(int64_t rows, int64_t wide, int64_t depth, matrix a, const float *b, result c, matrix soon) {
+    float whole_c[TALLEST * PANEL] = {0}, whole_gate[TALLEST * PANEL] = {0};
+    for (int64_t i = 0; i < rows; i++) {
+        if (c.begin) memcpy(whole_c + i * PANEL, c.begin + i * c.step, wide * sizeof(float));
+        if (c.gate) memcpy(whole_gate + i * PANEL, c.gate + i * c.row, wide * sizeof(float));
+    }
+    const float *gate = c.gate == c.at ? whole_c : c.gate ? whole_gate : 0;
+    TILES[rows](depth, a, b, (result){whole_c, PANEL, whole_c, PANEL, gate}, soon);
+    for (int64_t i = 0; i < rows; i++) memcpy(c.at + i * c.row, whole_c + i * PANEL, wide * sizeof(float));
+}
+
+/* C (rows, columns) = begin + A (rows, depth) B (depth, columns), gated. A's rows or its columns lie side by side. */
+void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, result c) {
+    static _Thread_local _Alignas(64) float panels[BROAD * DEEP], copies[TALLEST * (DEEP + LINE)]; /* no stack's size */
     int crowded = a.column == 1 ? a.row % PAGE == 0 : a.column % (PAGE / 2) == 0;
-    for (int64_t k = 0; k < depth; k += DEEP, begin = c, step = row) {
+    for (int64_t k = 0; k < depth; k += DEEP, c.begin = c.at, c.step = c.row) {
         int64_t deep = least(depth - k, DEEP);
+        result sums = c;
+        if (k + deep < depth) sums.gate = 0; /* until they are whole */
         for (int64_t n = 0; n < columns; n += BROAD) {
             int64_t broad = least(columns - n, BROAD);
             pack(deep, broad, from(b, k, n), panels);
@@ -109,14 +135,11 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, 
                 int64_t tall = least(rows - m, TALLEST);
                 matrix own = crowded ? beside(tall, deep, from(a, m, k), copies) : from(a, m, k);
                 for (int64_t j = 0; j < broad; j += PANEL) {
-                    const float *first = begin ? begin + m * step + n + j : 0;
-                    float *to = c + m * row + n + j;
+                    result to = part(sums, m, n + j);
                     int more = m + 2 * TALLEST <= rows; /* and this panel's share of what they need */
                     matrix soon = more ? lines(from(a, m + TALLEST, k), j * deep / broad) : (matrix){own.at, 0, 0};
-                    if (broad - j < PANEL)
-                        edge(tall, broad - j, deep, own, panels + j * deep, first, step, to, row, soon);
-                    else
-                        TILES[tall](deep, own, panels + j * deep, first, step, to, row, soon);
+                    if (broad - j < PANEL) edge(tall, broad - j, deep, own, panels + j * deep, to, soon);
+                    else TILES[tall](deep, own, panels + j * deep, to, soon);
                 }
             }
         }

@@ -71,6 +71,48 @@ class Affine(torch.autograd.Function):
         )
 
 
+def rectified(x: Tensor, inner: nn.Linear, outer: nn.Linear) -> Tensor:
+    """max(0, x W₁ᵀ + b₁) W₂ᵀ + b₂, by our kernel where it can."""
+    parameters = inner.weight, inner.bias, outer.weight, outer.bias
+    ours = library(x, *parameters)
+    if ours and x.numel() >= FEW * x.size(-1) and x.size(-1) == inner.in_features:
+        return Rectified.apply(ours, x, *parameters)  # pyright: ignore[reportReturnType]
+    return affine(F.relu(affine(x, inner.weight, inner.bias)), outer.weight, outer.bias)
+
+
+class Rectified(torch.autograd.Function):
+    """y = h W₂ᵀ + b₂ with h = max(0, x W₁ᵀ + b₁):  dh = dy W₂ where h > 0, and the rest as of two affine maps.
+
+    Both ways the rectifier is a last touch to a tile of a product before it is written: of its own it would take a pass
+    over the widest states of a network forth and another back.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, ours: ctypes.CDLL, x: Tensor, inner: Tensor, b1: Tensor, outer: Tensor, b2: Tensor) -> Tensor:
+        given = rows_of(x)
+        hidden, output = given.new_empty(len(given), len(inner)), x.new_empty(*x.shape[:-1], len(outer))
+        multiply(ours, given, inner.T, hidden, begin=b1.expand(hidden.shape), gate=hidden)
+        multiply(ours, hidden, outer.T, rows_of(output), begin=b2.expand(len(given), -1))
+        ctx.ours = ours
+        ctx.save_for_backward(x, hidden, inner, outer)
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, hidden, inner, outer = ctx.saved_tensors
+        given, gradient = rows_of(x), rows_of(gradients[0])
+        to_hidden = multiply(ctx.ours, gradient, outer, torch.empty_like(hidden), gate=hidden)
+        return (
+            None,
+            multiply(ctx.ours, to_hidden, inner, torch.empty_like(given)).view(x.shape),
+            multiply(ctx.ours, to_hidden.T, given, inner.new_empty(inner.shape)),
+            to_hidden.sum(0),
+            multiply(ctx.ours, gradient.T, hidden, outer.new_empty(outer.shape)),
+            gradient.sum(0),
+        )
+
+
 def rows_of(x: Tensor) -> Tensor:
     """(…, N) → (rows, N), each row's numbers side by side."""
     return x.reshape(-1, x.size(-1)).contiguous()
@@ -87,11 +129,14 @@ def product(a: Tensor, b: Tensor, out: Tensor | None = None, *, add: bool = Fals
     return out.addmm_(a, b) if add else out.copy_(a @ b)
 
 
-def multiply(ours: ctypes.CDLL, a: Tensor, b: Tensor, out: Tensor, begin: Tensor | None = None) -> Tensor:
-    """out = begin + a b: (M, K) by (K, N)."""
+def multiply(
+    ours: ctypes.CDLL, a: Tensor, b: Tensor, out: Tensor, begin: Tensor | None = None, gate: Tensor | None = None
+) -> Tensor:
+    """out = begin + a b: (M, K) by (K, N); and 0 where the gate, which may be `out` itself, is not positive."""
     (rows, depth), columns = a.shape, b.size(1)
     first = (None, 0) if begin is None else (begin.data_ptr(), begin.stride(0))
-    ours.multiply(rows, columns, depth, matrix_of(a), matrix_of(b), *first, out.data_ptr(), out.stride(0))
+    to = Result(out.data_ptr(), out.stride(0), *first, None if gate is None else gate.data_ptr())
+    ours.multiply(rows, columns, depth, matrix_of(a), matrix_of(b), to)
     return out
 
 
@@ -102,14 +147,23 @@ class Matrix(ctypes.Structure):
     _fields_ = [("at", ctypes.c_void_p), ("row", ctypes.c_int64), ("column", ctypes.c_int64)]
 
 
+class Result(ctypes.Structure):
+    _fields_ = [
+        ("at", ctypes.c_void_p),
+        ("row", ctypes.c_int64),
+        ("begin", ctypes.c_void_p),
+        ("step", ctypes.c_int64),
+        ("gate", ctypes.c_void_p),
+    ]
+
+
 def matrix_of(x: Tensor) -> Matrix:
     return Matrix(x.data_ptr(), *x.stride())
 
 
 def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
     """With the types of what it takes and gives."""
-    size, numbers = ctypes.c_int64, ctypes.c_void_p
-    ours.multiply.argtypes = [size, size, size, Matrix, Matrix, numbers, size, numbers, size]
+    ours.multiply.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, Matrix, Matrix, Result]
     ours.multiply.restype = None
     return ours
 
