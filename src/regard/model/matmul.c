@@ -39,7 +39,6 @@ static inline matrix from(matrix x, int64_t row, int64_t column) {
 #define MULTIPLY(i) left##i += a.at[i * a.row] * b0, right##i += a.at[i * a.row] * b1;
 #define ADD(i) left##i += load(c.begin + i * c.step), right##i += load(c.begin + i * c.step + LANES);
 #define STORE(i) store(c.at + i * c.row, left##i), store(c.at + i * c.row + LANES, right##i);
-
 #define RECTIFY(i) left##i = where(left##i, left##i), right##i = where(right##i, right##i);
 #define GATE(i)                                                                                                       \
     left##i = where(load(c.gate + i * c.row), left##i), right##i = where(load(c.gate + i * c.row + LANES), right##i);
@@ -69,11 +68,11 @@ static tile *const TILES[] = {0,      tile_1, tile_2,  tile_3,  tile_4,  tile_5,
 
 /* The columns of B panel by panel, each row by row, and zeros where the last panel is not full. */
 static void pack(int64_t depth, int64_t columns, matrix b, float *to) {
-    int64_t whole = b.column == 1 ? columns / PANEL * PANEL : 0;
+    int64_t full = b.column == 1 ? columns / PANEL * PANEL : 0; /* columns whose rows can be copied whole */
     for (int64_t k = 0; k < depth; k++)
-        for (int64_t n = 0; n < whole; n += PANEL) /* a few instructions, as the size of the copy is known */
+        for (int64_t n = 0; n < full; n += PANEL) /* a few instructions, as the size of the copy is known */
             memcpy(to + n * depth + k * PANEL, b.at + k * b.row + n, PANEL * sizeof(float));
-    for (int64_t n = whole; n < columns; n += PANEL) {
+    for (int64_t n = full; n < columns; n += PANEL) {
         int64_t wide = least(columns - n, PANEL);
         float *panel = to + n * depth;
         if (wide < PANEL) memset(panel, 0, depth * PANEL * sizeof(float));
@@ -110,19 +109,20 @@ static result part(result c, int64_t row, int64_t column) {
 
 /* A tile at the edge, where C has fewer columns than a panel. */
 static void edge(int64_t rows, int64_t wide, int64_t depth, matrix a, const float *b, result c, matrix soon) {
-    float whole_c[TALLEST * PANEL] = {0}, whole_gate[TALLEST * PANEL] = {0};
+    float sums[TALLEST * PANEL] = {0}, gates[TALLEST * PANEL] = {0};
     for (int64_t i = 0; i < rows; i++) {
-        if (c.begin) memcpy(whole_c + i * PANEL, c.begin + i * c.step, wide * sizeof(float));
-        if (c.gate) memcpy(whole_gate + i * PANEL, c.gate + i * c.row, wide * sizeof(float));
+        if (c.begin) memcpy(sums + i * PANEL, c.begin + i * c.step, wide * sizeof(float));
+        if (c.gate) memcpy(gates + i * PANEL, c.gate + i * c.row, wide * sizeof(float));
     }
-    const float *gate = c.gate == c.at ? whole_c : c.gate ? whole_gate : 0;
-    TILES[rows](depth, a, b, (result){whole_c, PANEL, whole_c, PANEL, gate}, soon);
-    for (int64_t i = 0; i < rows; i++) memcpy(c.at + i * c.row, whole_c + i * PANEL, wide * sizeof(float));
+    const float *gate = c.gate == c.at ? sums : c.gate ? gates : 0;
+    TILES[rows](depth, a, b, (result){sums, PANEL, sums, PANEL, gate}, soon);
+    for (int64_t i = 0; i < rows; i++) memcpy(c.at + i * c.row, sums + i * PANEL, wide * sizeof(float));
 }
 
 /* C (rows, columns) = begin + A (rows, depth) B (depth, columns), gated. A's rows or its columns lie side by side. */
 void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, result c) {
-    static _Thread_local _Alignas(64) float panels[BROAD * DEEP], copies[TALLEST * (DEEP + LINE)]; /* no stack's size */
+    static _Thread_local _Alignas(64) float panels[BROAD * DEEP]; /* a stack may be small */
+    static _Thread_local _Alignas(64) float copies[TALLEST * (DEEP + LINE)];
     int crowded = a.column == 1 ? a.row % PAGE == 0 : a.column % (PAGE / 2) == 0;
     for (int64_t k = 0; k < depth; k += DEEP, c.begin = c.at, c.step = c.row) {
         int64_t deep = least(depth - k, DEEP);
