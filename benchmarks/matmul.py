@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.compiled import compile_into
+from regard.compiled import compile_into, opened
 from regard.memory import keep_pages
 from regard.model import matmul
 from regard.trial import quickest
@@ -55,7 +55,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:  # compiled here, as it may not be the one that is used
         path = Path(folder) / "matmul.so"
         compile_into(path, matmul.SOURCE)
-        ours = matmul.declared(ctypes.CDLL(str(path)))
+        ours = opened(path, matmul.TAKES)
         for network, shapes in SHAPES.items():
             for rows, width, to in shapes:
                 x, matrix, gradient = torch.randn(rows, width), torch.randn(to, width), torch.randn(rows, to)

@@ -13,13 +13,13 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +35,9 @@ PLAIN = (Tensor, nn.Parameter)  # the kinds of tensor whose numbers are what lie
 ALONE = Lock()  # whoever comes while one is compiled finds it kept
 
 
+Takes = Mapping[str, Sequence[Any]]  # the types of what each function of a library takes
+
+
 class NotCompiledError(Exception):
     """Why there is none, as a clause that calls it "ours"."""
 
@@ -44,15 +47,28 @@ class Kernel(NamedTuple):
     why: str  # one clause: what there is, or what there is not
 
 
-def kernel_of(source: Path, check: str, declared: Callable[[ctypes.CDLL], ctypes.CDLL]) -> Kernel:
+def kernel_of(source: Path, check: str, takes: Takes) -> Kernel:
     """The library of C, if it is wanted, and can be had, and has worked in a process of its own; or torch's kernel."""
     if os.environ.get(SWITCH) == "0":
         return Kernel(None, f"torch's kernel, as {SWITCH}=0 asks for")
     try:
         with ALONE:
-            return Kernel(declared(compiled(source, check)), "a kernel compiled for this processor")
+            return Kernel(declared(compiled(source, check), takes), "a kernel compiled for this processor")
     except NotCompiledError as error:
         return Kernel(None, f"torch's kernel: {error}")
+
+
+def declared(library: ctypes.CDLL, takes: Takes) -> ctypes.CDLL:
+    """With the types of what its functions take; those that take nothing give a number, and the others nothing."""
+    for name, types in takes.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = types, None if types else ctypes.c_int64
+    return library
+
+
+def opened(path: str | Path, takes: Takes) -> ctypes.CDLL:
+    """A library in a file, whether it is of use here or not."""
+    return declared(ctypes.CDLL(str(path)), takes)
 
 
 def plain(x: Tensor, numbers: torch.dtype = torch.float32) -> bool:

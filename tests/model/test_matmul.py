@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard import compiled
 from regard.compiled import Kernel
 from regard.model import matmul
-from regard.model.matmul import Linear, affine, declared, multiply, product, rectified
+from regard.model.matmul import Linear, affine, multiply, product, rectified
 
 COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -25,7 +25,7 @@ def ours(tmp_path_factory) -> ctypes.CDLL:
     """The kernel, whether it is a gain here or not."""
     path = tmp_path_factory.mktemp("kernel") / "matmul.so"
     compiled.compile_into(path, matmul.SOURCE)
-    return declared(ctypes.CDLL(str(path)))
+    return compiled.opened(path, matmul.TAKES)
 
 
 @pytest.fixture

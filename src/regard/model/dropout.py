@@ -14,10 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.compiled import Kernel, kernel_of, plain
+from regard.compiled import Kernel, kernel_of, opened, plain
 
 SOURCE = Path(__file__).with_suffix(".c")
 CHECK = "import sys; from regard.model.dropout import check; check(sys.argv[1])"
+SIZE, NUMBERS = ctypes.c_int64, ctypes.c_void_p
+TAKES = {"drop": [SIZE, NUMBERS, NUMBERS, SIZE, NUMBERS, NUMBERS]}
 BYTE = 256
 
 
@@ -113,23 +115,15 @@ def random_bytes(count: int) -> Tensor:
 # Where the kernel comes from.
 
 
-def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
-    """With the types of what it takes and gives."""
-    size, numbers = ctypes.c_int64, ctypes.c_void_p
-    ours.drop.argtypes = [size, numbers, numbers, size, numbers, numbers]
-    ours.drop.restype = None
-    return ours
-
-
 @cache
 def kernel() -> Kernel:
     """The same all the time."""
-    return kernel_of(SOURCE, CHECK, declared)
+    return kernel_of(SOURCE, CHECK, TAKES)
 
 
 def check(path: str) -> None:
     """Hold the kernel in a file against what dropout is; raises where they differ."""
-    ours = declared(ctypes.CDLL(path))
+    ours = opened(path, TAKES)
     x, onto, draws = torch.randn(5, 77), torch.randn(5, 77), random_bytes(385)
     left = x * (draws >= 40).view(x.shape) * (BYTE / (BYTE - 40))
     torch.testing.assert_close(dropped(ours, x, None, draws, 40), left)

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.compiled import Kernel, kernel_of, plain
+from regard.compiled import Kernel, kernel_of, opened, plain
 
 SOURCE = Path(__file__).with_suffix(".c")
 FEW = 2  # threads up to which one, ours, is faster than all of them with torch's kernel
@@ -106,15 +106,12 @@ def array(x: Tensor) -> Array:
     return Array(x.data_ptr(), *x.stride()[:3])
 
 
-def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
-    """With the types of what its functions take and give."""
-    weights = ctypes.c_void_p
-    ours.forward.argtypes = [Sizes, Array, Array, Array, Permission, weights, Array]
-    ours.backward.argtypes = [Sizes, Array, Array, Array, weights, Array, Array, Array, Array]
-    ours.forward.restype = ours.backward.restype = None
-    for count in (ours.lanes, ours.longest, ours.widest):
-        count.restype = ctypes.c_int64
-    return ours
+WEIGHTS = ctypes.c_void_p
+TAKES = {
+    "forward": [Sizes, Array, Array, Array, Permission, WEIGHTS, Array],
+    "backward": [Sizes, Array, Array, Array, WEIGHTS, Array, Array, Array, Array],
+    **dict.fromkeys(("lanes", "longest", "widest"), ()),
+}
 
 
 # Where it comes from.
@@ -123,12 +120,12 @@ def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
 @cache
 def kernel() -> Kernel:
     """The same all the time."""
-    return kernel_of(SOURCE, CHECK, declared)
+    return kernel_of(SOURCE, CHECK, TAKES)
 
 
 def check(path: str) -> None:
     """Hold the kernel in a file against torch's, forward and backward; raises where they differ."""
-    ours = declared(ctypes.CDLL(path))
+    ours = opened(path, TAKES)
     torch.manual_seed(0)
     for rows, heads, queries, keys in ((3, 2, 17, 5), (2, 3, 4, 33)):
         q, k, v = (torch.randn(rows, heads, n, 2 * ours.lanes(), requires_grad=True) for n in (queries, keys, keys))

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from regard.compiled import Kernel, kernel_of, plain
+from regard.compiled import Kernel, kernel_of, opened, plain
 from regard.trial import quickest
 
 SOURCE = Path(__file__).with_suffix(".c")
@@ -161,11 +161,7 @@ def matrix_of(x: Tensor) -> Matrix:
     return Matrix(x.data_ptr(), *x.stride())
 
 
-def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
-    """With the types of what it takes and gives."""
-    ours.multiply.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, Matrix, Matrix, Result]
-    ours.multiply.restype = None
-    return ours
+TAKES = {"multiply": [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, Matrix, Matrix, Result]}
 
 
 # Where it comes from.
@@ -174,12 +170,12 @@ def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
 @cache
 def kernel() -> Kernel:
     """The same all the time."""
-    return kernel_of(SOURCE, CHECK, declared)
+    return kernel_of(SOURCE, CHECK, TAKES)
 
 
 def check(path: str) -> None:
     """Hold the kernel in a file against torch's: raises where results differ, and says so where it is no faster."""
-    ours = declared(ctypes.CDLL(path))
+    ours = opened(path, TAKES)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     own, others = 0.0, 0.0

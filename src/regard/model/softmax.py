@@ -9,10 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from regard.compiled import Kernel, kernel_of, plain
+from regard.compiled import Kernel, kernel_of, opened, plain
 
 SOURCE = Path(__file__).with_suffix(".c")
 CHECK = "import sys; from regard.model.softmax import check; check(sys.argv[1])"
+TAKES = {"softmax": [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]}
 
 
 def softmax_(logits: Tensor) -> Tensor:
@@ -34,22 +35,15 @@ def normalized(ours: ctypes.CDLL, logits: Tensor) -> Tensor:
 # Where the kernel comes from.
 
 
-def declared(ours: ctypes.CDLL) -> ctypes.CDLL:
-    """With the types of what it takes and gives."""
-    ours.softmax.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p]
-    ours.softmax.restype = None
-    return ours
-
-
 @cache
 def kernel() -> Kernel:
     """The same all the time."""
-    return kernel_of(SOURCE, CHECK, declared)
+    return kernel_of(SOURCE, CHECK, TAKES)
 
 
 def check(path: str) -> None:
     """Hold the kernel in a file against torch's softmax; raises where they differ."""
-    ours = declared(ctypes.CDLL(path))
+    ours = opened(path, TAKES)
     torch.manual_seed(0)
     for columns in (5, 64, 203):
         logits = 9 * torch.randn(7, columns)
