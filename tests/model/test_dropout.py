@@ -84,7 +84,8 @@ def test_what_is_left_is_added_to_what_went_past(alone):
 def test_the_kernel_drops_what_torch_drops(monkeypatch):
     """So that a run is the same run, to rounding, on a machine without a compiler."""
     x, past, gradient = (torch.randn(4, 33, 7) for _ in range(3))
-    x.requires_grad_(), past.requires_grad_()
+    x.requires_grad_()
+    past.requires_grad_()
 
     def computed() -> tuple[torch.Tensor, ...]:
         torch.manual_seed(6)
