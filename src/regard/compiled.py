@@ -34,7 +34,6 @@ SWITCH = "REGARD_KERNEL"  # the variable that turns all of them off, by 0
 PLAIN = (Tensor, nn.Parameter)  # the kinds of tensor whose numbers are what lies in memory
 ALONE = Lock()  # whoever comes while one is compiled finds it kept
 
-
 Takes = Mapping[str, Sequence[Any]]  # the types of what each function of a library takes
 
 

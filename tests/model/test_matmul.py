@@ -274,3 +274,9 @@ def test_what_is_not_a_number_passes_the_rectifier(ours):
     multiply(ours, a, b, out, gate=out)
     assert out[4].isnan().all()
     assert out.isnan().sum() == 37
+
+
+def test_torch_tells_of_layers_that_do_not_fit_together(ours, monkeypatch):
+    monkeypatch.setattr(matmul, "library", lambda *given: ours)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        rectified(torch.randn(70, 12), nn.Linear(12, 33), nn.Linear(34, 5))

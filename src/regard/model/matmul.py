@@ -7,6 +7,7 @@ a tenth and more of what they could do; there ours are used: the trial measures 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,14 @@ class Linear(nn.Linear):
 def affine(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
     """x Wᵀ + b, (…, N), by our kernel where it can; with a way back by it, too."""
     ours = library(x, matrix, bias)
-    if ours and x.numel() >= FEW * x.size(-1) and matrix.shape == (len(bias), x.size(-1)) and bias.is_contiguous():
+    if ours and x.numel() >= FEW * x.size(-1) and fits(x.size(-1), matrix, bias):
         return Affine.apply(ours, x, matrix, bias)  # pyright: ignore[reportReturnType]
     return F.linear(x, matrix, bias)  # which also tells what does not fit
+
+
+def fits(width: int, matrix: Tensor, bias: Tensor) -> bool:
+    """Whether these map states of that width: the kernel would read behind what is too small."""
+    return matrix.shape == (len(bias), width) and bias.is_contiguous()
 
 
 def library(*given: Tensor) -> ctypes.CDLL | None:
@@ -61,21 +67,34 @@ class Affine(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, matrix = ctx.saved_tensors
-        _, to_x, to_matrix, to_bias = ctx.needs_input_grad
-        gradient, given = rows_of(gradients[0]), rows_of(x)
-        return (
-            None,
-            multiply(ctx.ours, gradient, matrix, torch.empty_like(given)).view(x.shape) if to_x else None,
-            multiply(ctx.ours, gradient.T, given, matrix.new_empty(matrix.shape)) if to_matrix else None,
-            gradient.sum(0) if to_bias else None,
-        )
+        to_x, *others = back(ctx.ours, rows_of(gradients[0]), rows_of(x), matrix, ctx.needs_input_grad[1:])
+        return None, None if to_x is None else to_x.view(x.shape), *others
+
+
+def back(
+    ours: ctypes.CDLL,
+    gradient: Tensor,
+    given: Tensor,
+    matrix: Tensor,
+    needed: Sequence[bool] = (True, True, True),
+    gate: Tensor | None = None,
+) -> tuple[Tensor | None, ...]:
+    """From dy of y = x Wᵀ + b to dx, which may be gated, dW and db; x and dy as rows."""
+    to_x, to_matrix, to_bias = needed
+    return (
+        multiply(ours, gradient, matrix, torch.empty_like(given), gate=gate) if to_x else None,
+        multiply(ours, gradient.T, given, matrix.new_empty(matrix.shape)) if to_matrix else None,
+        gradient.sum(0) if to_bias else None,
+    )
 
 
 def rectified(x: Tensor, inner: nn.Linear, outer: nn.Linear) -> Tensor:
     """max(0, x W₁ᵀ + b₁) W₂ᵀ + b₂, by our kernel where it can."""
     parameters = inner.weight, inner.bias, outer.weight, outer.bias
     ours = library(x, *parameters)
-    if ours and x.numel() >= FEW * x.size(-1) and x.size(-1) == inner.in_features:
+    width, hidden = x.size(-1), len(inner.weight)
+    fitting = fits(width, inner.weight, inner.bias) and fits(hidden, outer.weight, outer.bias)
+    if ours and fitting and x.numel() >= FEW * width:
         return Rectified.apply(ours, x, *parameters)  # pyright: ignore[reportReturnType]
     return affine(F.relu(affine(x, inner.weight, inner.bias)), outer.weight, outer.bias)
 
@@ -101,16 +120,10 @@ class Rectified(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         x, hidden, inner, outer = ctx.saved_tensors
-        given, gradient = rows_of(x), rows_of(gradients[0])
-        to_hidden = multiply(ctx.ours, gradient, outer, torch.empty_like(hidden), gate=hidden)
-        return (
-            None,
-            multiply(ctx.ours, to_hidden, inner, torch.empty_like(given)).view(x.shape),
-            multiply(ctx.ours, to_hidden.T, given, inner.new_empty(inner.shape)),
-            to_hidden.sum(0),
-            multiply(ctx.ours, gradient.T, hidden, outer.new_empty(outer.shape)),
-            gradient.sum(0),
-        )
+        to_hidden, *to_outer = back(ctx.ours, rows_of(gradients[0]), hidden, outer, gate=hidden)
+        assert to_hidden is not None
+        to_x, *to_inner = back(ctx.ours, to_hidden, rows_of(x), inner)
+        return None, None if to_x is None else to_x.view(x.shape), *to_inner, *to_outer
 
 
 def rows_of(x: Tensor) -> Tensor:
@@ -185,6 +198,8 @@ def check(path: str) -> None:
             out = torch.empty(len(a), b.size(1))
             expected = a @ b
             torch.testing.assert_close(multiply(ours, a, b, out), expected, rtol=1e-3, atol=1e-3)
+            gated = multiply(ours, a, b, torch.empty_like(out), begin=out, gate=out)
+            torch.testing.assert_close(gated, (2 * expected) * (out > 0), rtol=1e-3, atol=1e-3)
             seconds = quickest(lambda a=a, b=b, out=out: multiply(ours, a, b, out), lambda a=a, b=b: torch.mm(a, b))
             own, others = own + seconds[0], others + seconds[1]
     if own > others:
