@@ -73,13 +73,14 @@ static void pack(int64_t depth, int64_t columns, matrix b, float *to) {
         for (int64_t n = 0; n < full; n += PANEL) /* a few instructions, as the size of the copy is known */
             memcpy(to + n * depth + k * PANEL, b.at + k * b.row + n, PANEL * sizeof(float));
     for (int64_t n = full; n < columns; n += PANEL) {
-        int64_t wide = least(columns - n, PANEL);
+        int64_t wide = least(columns - n, PANEL), whole_rows = b.row == 1 ? depth / LANES * LANES : 0;
         float *panel = to + n * depth;
-        if (wide < PANEL) memset(panel, 0, depth * PANEL * sizeof(float));
-        for (int64_t top = 0; top < depth; top += LINE)
-            for (int64_t j = 0; j < wide; j++)
-                for (int64_t k = top; k < least(top + LINE, depth); k++)
-                    panel[k * PANEL + j] = b.at[k * b.row + (n + j) * b.column];
+        for (int64_t j = 0; j < PANEL; j += LANES)
+            for (int64_t k = 0; k < whole_rows; k += LANES)
+                turn(wide - j, b.at + k + (n + j) * b.column, b.column, panel + k * PANEL + j, PANEL);
+        for (int64_t k = whole_rows; k < depth; k++)
+            for (int64_t j = 0; j < PANEL; j++)
+                panel[k * PANEL + j] = j < wide ? b.at[k * b.row + (n + j) * b.column] : 0;
     }
 }
 

@@ -41,6 +41,44 @@ static inline vector exponential(vector x) {
     return (vector)((whole)(e * (vector)power) & told);
 }
 
+/* A square of as many rows as a vector has numbers: its rows become columns. Of the last rows some may be missing: they
+ * become zeros. Every second number, then every second pair, … of a row changes places with the one beside it of the row
+ * that is so far below. */
+#if LANES == 16
+#define EACH_LANE(OF, s)                                                                                              \
+    OF(0, s), OF(1, s), OF(2, s), OF(3, s), OF(4, s), OF(5, s), OF(6, s), OF(7, s), OF(8, s), OF(9, s), OF(10, s),    \
+        OF(11, s), OF(12, s), OF(13, s), OF(14, s), OF(15, s)
+#elif LANES == 8
+#define EACH_LANE(OF, s) OF(0, s), OF(1, s), OF(2, s), OF(3, s), OF(4, s), OF(5, s), OF(6, s), OF(7, s)
+#else
+#define EACH_LANE(OF, s) OF(0, s), OF(1, s), OF(2, s), OF(3, s)
+#endif
+#define UPPER(i, s) ((i) & (s) ? LANES + (i) - (s) : (i))
+#define LOWER(i, s) ((i) & (s) ? LANES + (i) : (i) + (s))
+#if defined(__clang__)
+#define PICK(one, other, OF, s) __builtin_shufflevector(one, other, EACH_LANE(OF, s))
+#else
+#define PICK(one, other, OF, s) __builtin_shuffle(one, other, (whole){EACH_LANE(OF, s)})
+#endif
+#define EXCHANGE(s)                                                                                                   \
+    for (int i = 0; i < LANES; i++)                                                                                   \
+        if (!(i & (s))) {                                                                                             \
+            vector upper = x[i], lower = x[i + (s)];                                                                  \
+            x[i] = PICK(upper, lower, UPPER, s), x[i + (s)] = PICK(upper, lower, LOWER, s);                           \
+        }
+static inline void turn(int64_t rows, const float *from, int64_t row, float *to, int64_t column) {
+    vector x[LANES];
+    for (int i = 0; i < LANES; i++) x[i] = i < rows ? load(from + i * row) : all(0.0f);
+    EXCHANGE(1) EXCHANGE(2)
+#if LANES > 4
+    EXCHANGE(4)
+#endif
+#if LANES > 8
+    EXCHANGE(8)
+#endif
+    for (int i = 0; i < LANES; i++) store(to + i * column, x[i]);
+}
+
 /* Something for each row of a tile. Rows with names of their own stay in registers; those of an array may not. */
 #define EACH_1(DO) DO(0)
 #define EACH_2(DO) EACH_1(DO) DO(1)
