@@ -36,6 +36,26 @@ def bfloat16_works() -> bool:
 
 
 @pytest.fixture(scope="session")
+def matrices(tmp_path_factory):
+    """The kernel for matrices, whether it is a gain on this machine or not."""
+    from regard import compiled
+    from regard.model import matmul
+
+    path = tmp_path_factory.mktemp("kernel") / "matmul.so"
+    compiled.compile_into(path, matmul.SOURCE)
+    return compiled.opened(path, matmul.TAKES)
+
+
+@pytest.fixture
+def multiplying(matrices, monkeypatch) -> None:
+    """As where it is a gain."""
+    from regard.compiled import Kernel
+    from regard.model import matmul
+
+    monkeypatch.setattr(matmul, "kernel", lambda: Kernel(matrices, "ours"))
+
+
+@pytest.fixture(scope="session")
 def multi30k() -> Path:
     """The folder of the real English–German–French captions."""
     folder = DATA / "multi30k"

@@ -132,16 +132,13 @@ def test_what_is_not_a_number_shows(ours):
 def test_what_is_long_or_wide_is_left_to_torch(ours):
     lanes, longest, widest = ours.lanes(), ours.longest(), ours.widest()
 
-    def fit(queries: int, keys: int, features: int) -> bool:
-        return fits(ours, torch.zeros(1, 1, queries, features), torch.zeros(1, 1, keys, features))
-
-    assert fit(longest, longest, widest)
-    assert not fit(longest + 1, 2, lanes)
-    assert not fit(2, longest + 1, lanes)
-    assert not fit(2, 3, widest + lanes)
-    assert not fit(2, 3, lanes + 1)
-    q, k = torch.randn(1, 1, longest + 1, lanes), torch.randn(1, 1, 5, lanes)
-    torch.testing.assert_close(short_attention(q, k, k, None), F.scaled_dot_product_attention(q, k, k))
+    assert fits(ours, longest, widest)
+    assert not fits(ours, longest + 1, lanes)
+    assert not fits(ours, 3, widest + lanes)
+    assert not fits(ours, 3, lanes + 1)
+    long, short = torch.randn(1, 1, longest + 1, lanes), torch.randn(1, 1, 5, lanes)
+    for q, k in ((long, short), (short, long)):
+        torch.testing.assert_close(short_attention(q, k, k, None), F.scaled_dot_product_attention(q, k, k))
 
 
 def test_what_is_of_another_kind_or_to_be_broadcast_is_left_to_torch():

@@ -1,6 +1,5 @@
 """Matrices multiplied by a kernel in C are torch's product; where there is no kernel, or no gain, torch computes it."""
 
-import ctypes
 import shutil
 from pathlib import Path
 
@@ -20,24 +19,6 @@ COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
 
 
-@pytest.fixture(scope="module")
-def ours(tmp_path_factory) -> ctypes.CDLL:
-    """The kernel, whether it is a gain here or not."""
-    path = tmp_path_factory.mktemp("kernel") / "matmul.so"
-    compiled.compile_into(path, matmul.SOURCE)
-    return compiled.opened(path, matmul.TAKES)
-
-
-@pytest.fixture
-def used(ours, monkeypatch):
-    """As where it is a gain, in a thread that computes by itself."""
-    monkeypatch.setattr(matmul, "kernel", lambda: Kernel(ours, "ours"))
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield ours
-    torch.set_num_threads(before)
-
-
 @settings(deadline=None, max_examples=80)
 @given(
     rows=st.integers(1, 60),
@@ -48,7 +29,7 @@ def used(ours, monkeypatch):
     begin=st.sampled_from(["nothing", "a row", "itself"]),
     seed=st.integers(0, 2**32),
 )
-def test_the_kernel_computes_what_torch_computes(ours, rows, columns, depth, spare, turned, begin, seed):
+def test_the_kernel_computes_what_torch_computes(matrices, rows, columns, depth, spare, turned, begin, seed):
     """In any order of rows and columns, as parts of wider matrices, and beginning with what is there."""
     draw = torch.Generator().manual_seed(seed)
 
@@ -60,45 +41,45 @@ def test_the_kernel_computes_what_torch_computes(ours, rows, columns, depth, spa
     a, b, out = matrix(rows, depth, turned[0]), matrix(depth, columns, turned[1]), matrix(rows, columns, False)
     first = {"nothing": None, "a row": torch.randn(columns, generator=draw).expand(rows, columns), "itself": out}[begin]
     expected = (a.double() @ b.double() + (0 if first is None else first.double())).float()
-    torch.testing.assert_close(multiply(ours, a, b, out, first), expected, rtol=1e-4, atol=2e-4)
+    torch.testing.assert_close(multiply(matrices, a, b, out, first), expected, rtol=1e-4, atol=2e-4)
 
 
 @pytest.mark.parametrize("wide", [512, 1024, 2048])
-def test_rows_that_lie_a_power_of_two_apart_are_multiplied_right(ours, wide):
+def test_rows_that_lie_a_power_of_two_apart_are_multiplied_right(matrices, wide):
     """They are copied first, as they would fight for the same places of a cache."""
     x, matrix = torch.randn(33, wide), torch.randn(45, wide)
-    torch.testing.assert_close(multiply(ours, x, matrix.T, torch.empty(33, 45)), x @ matrix.T, rtol=1e-4, atol=2e-4)
+    torch.testing.assert_close(multiply(matrices, x, matrix.T, torch.empty(33, 45)), x @ matrix.T, rtol=1e-4, atol=2e-4)
     g = torch.randn(37, wide)
     out = torch.empty(wide, 21)
-    torch.testing.assert_close(multiply(ours, g.T, g[:, :21], out), g.T @ g[:, :21], rtol=1e-4, atol=2e-4)
+    torch.testing.assert_close(multiply(matrices, g.T, g[:, :21], out), g.T @ g[:, :21], rtol=1e-4, atol=2e-4)
 
 
-def test_nothing_beside_the_result_is_touched(ours):
+def test_nothing_beside_the_result_is_touched(matrices):
     whole = torch.full((20, 70), 7.0)
     out = whole[2:17, 5:40]
-    multiply(ours, torch.randn(15, 3), torch.randn(3, 35), out)
+    multiply(matrices, torch.randn(15, 3), torch.randn(3, 35), out)
     out.fill_(7.0)
     assert (whole == 7.0).all()
 
 
-def test_a_number_does_not_depend_on_what_stands_beside_it(ours):
+def test_a_number_does_not_depend_on_what_stands_beside_it(matrices):
     """To the last bit: a row alone, among others, and a column alone."""
     a, b = torch.randn(50, 700), torch.randn(700, 500)
-    whole = multiply(ours, a, b, torch.empty(50, 500))
-    assert torch.equal(multiply(ours, a[23:24], b, torch.empty(1, 500)), whole[23:24])
-    assert torch.equal(multiply(ours, a, b[:, 400:401].contiguous(), torch.empty(50, 1)), whole[:, 400:401])
+    whole = multiply(matrices, a, b, torch.empty(50, 500))
+    assert torch.equal(multiply(matrices, a[23:24], b, torch.empty(1, 500)), whole[23:24])
+    assert torch.equal(multiply(matrices, a, b[:, 400:401].contiguous(), torch.empty(50, 1)), whole[:, 400:401])
 
 
-def test_what_is_not_a_number_stays_in_its_row(ours):
+def test_what_is_not_a_number_stays_in_its_row(matrices):
     a, b = torch.randn(30, 12), torch.randn(12, 34)
     a[17, 3] = torch.nan
-    out = multiply(ours, a, b, torch.empty(30, 34))
+    out = multiply(matrices, a, b, torch.empty(30, 34))
     assert out[17].isnan().all()
     assert out.isfinite().all(1).sum() == 29
 
 
 @pytest.mark.parametrize("shape", [(71, 24), (9, 13, 24)])
-def test_a_linear_map_learns_by_the_kernel_what_it_learns_by_torch(used, shape):
+def test_a_linear_map_learns_by_the_kernel_what_it_learns_by_torch(multiplying, shape):
     own = Linear(24, 40)
     others = nn.Linear(24, 40)
     others.load_state_dict(own.state_dict())
@@ -114,7 +95,7 @@ def test_a_linear_map_learns_by_the_kernel_what_it_learns_by_torch(used, shape):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
 
-def test_gradients_may_lie_anywhere_and_may_be_unwanted(used):
+def test_gradients_may_lie_anywhere_and_may_be_unwanted(multiplying):
     layer = Linear(24, 40)
     x = torch.randn(70, 24)
     layer(x).sum().backward()  # a gradient that is one number, expanded; x wants none
@@ -126,7 +107,7 @@ def test_gradients_may_lie_anywhere_and_may_be_unwanted(used):
     torch.testing.assert_close(y.grad, layer.weight.sum(0).expand(70, 24), rtol=1e-4, atol=1e-4)
 
 
-def test_a_product_is_new_or_put_or_added(used):
+def test_a_product_is_new_or_put_or_added(multiplying):
     a, b = torch.randn(70, 11), torch.randn(11, 35)
     out = torch.ones(70, 35)
     torch.testing.assert_close(product(a, b), a @ b, rtol=1e-4, atol=1e-4)
@@ -138,7 +119,7 @@ def test_a_product_is_new_or_put_or_added(used):
     torch.testing.assert_close(product(a, b, out), a @ b)
 
 
-def test_what_is_of_another_kind_is_left_to_torch(used):
+def test_what_is_of_another_kind_is_left_to_torch(multiplying):
     """Other numbers, as they are or by autocast; other devices; several threads for one operation; few rows."""
 
     def by_the_kernel(rows: int = 70, **how) -> bool:
@@ -155,7 +136,7 @@ def test_what_is_of_another_kind_is_left_to_torch(used):
     assert not by_the_kernel()
 
 
-def test_what_does_not_fit_is_refused_as_torch_refuses_it(used):
+def test_what_does_not_fit_is_refused_as_torch_refuses_it(multiplying):
     """A kernel would read whatever lies behind."""
     x, matrix, bias = torch.randn(70, 24), torch.randn(40, 23), torch.zeros(40)
     for bad in ((x, matrix, bias), (x[:, :23], matrix, bias[:39])):
@@ -167,7 +148,7 @@ def test_what_does_not_fit_is_refused_as_torch_refuses_it(used):
     assert Linear(24, 40, bias=False)(x).shape == (70, 40)
 
 
-def test_matrices_of_any_layout_are_multiplied_and_learned(used):
+def test_matrices_of_any_layout_are_multiplied_and_learned(multiplying):
     x, bias = torch.randn(70, 24), torch.randn(40, 2)[:, 0]
     matrix = torch.randn(24, 40).T.requires_grad_()  # its columns lie side by side
     torch.testing.assert_close(affine(x, matrix, bias), F.linear(x, matrix, bias), rtol=1e-4, atol=1e-4)
@@ -177,13 +158,13 @@ def test_matrices_of_any_layout_are_multiplied_and_learned(used):
     torch.testing.assert_close(product(spread.T, x), spread.T @ x, rtol=1e-4, atol=1e-4)
 
 
-def test_out_of_training_torch_computes(used):
+def test_out_of_training_torch_computes(multiplying):
     """There any batch gives the same text, which rests on measurements of torch's kernels."""
     layer = Linear(24, 40).eval()
     assert "Affine" not in layer(torch.randn(70, 24)).grad_fn.name()
 
 
-def test_a_second_derivative_is_refused(used):
+def test_a_second_derivative_is_refused(multiplying):
     x = torch.randn(70, 24, requires_grad=True)
     matrix, bias = torch.randn(40, 24), torch.zeros(40)
     first = torch.autograd.grad(affine(x, matrix, bias).square().sum(), x, create_graph=True)[0]
@@ -239,20 +220,20 @@ def test_a_changed_header_is_compiled_anew(tmp_path):
 
 @settings(deadline=None, max_examples=60)
 @given(sizes=st.tuples(*[st.integers(1, 70)] * 2), depth=st.sampled_from([1, 9, 512, 515]), seed=st.integers(0, 99))
-def test_a_gate_lets_through_what_is_behind_a_positive_number(ours, sizes, depth, seed):
+def test_a_gate_lets_through_what_is_behind_a_positive_number(matrices, sizes, depth, seed):
     (rows, columns), draw = sizes, torch.Generator().manual_seed(seed)
     a, b, gate = (torch.randn(size, generator=draw) for size in ((rows, depth), (depth, columns), (rows, columns)))
     bias, out = torch.randn(columns, generator=draw).expand(rows, -1), torch.empty(rows, columns)
     exact = (a.double() @ b.double() + bias.double()).float()
     torch.testing.assert_close(
-        multiply(ours, a, b, out, begin=bias, gate=gate).clone(), exact * (gate > 0), rtol=1e-3, atol=1e-3
+        multiply(matrices, a, b, out, begin=bias, gate=gate).clone(), exact * (gate > 0), rtol=1e-3, atol=1e-3
     )
-    torch.testing.assert_close(multiply(ours, a, b, out, begin=bias, gate=out), exact.relu(), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(multiply(matrices, a, b, out, begin=bias, gate=out), exact.relu(), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(("shape", "hidden", "to"), [((7, 11, 24), 40, 16), ((130, 33), 600, 35)])
-def test_a_rectified_map_of_a_map_and_its_gradients_are_torchs(ours, shape, hidden, to, monkeypatch):
-    monkeypatch.setattr(matmul, "library", lambda *given: ours)
+def test_a_rectified_map_of_a_map_and_its_gradients_are_torchs(matrices, shape, hidden, to, monkeypatch):
+    monkeypatch.setattr(matmul, "library", lambda *given: matrices)
     inner, outer = nn.Linear(shape[-1], hidden), nn.Linear(hidden, to)
     x, gradient = torch.randn(shape, requires_grad=True), torch.randn(*shape[:-1], to)
     learned = [x, *inner.parameters(), *outer.parameters()]
@@ -266,17 +247,17 @@ def test_a_rectified_map_of_a_map_and_its_gradients_are_torchs(ours, shape, hidd
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
 
 
-def test_what_is_not_a_number_passes_the_rectifier(ours):
+def test_what_is_not_a_number_passes_the_rectifier(matrices):
     """As it passes torch's: a training that has failed must be seen to have failed."""
     a, b = torch.randn(9, 5), torch.randn(5, 37)
     a[4] = torch.nan
     out = torch.empty(9, 37)
-    multiply(ours, a, b, out, gate=out)
+    multiply(matrices, a, b, out, gate=out)
     assert out[4].isnan().all()
     assert out.isnan().sum() == 37
 
 
-def test_torch_tells_of_layers_that_do_not_fit_together(ours, monkeypatch):
-    monkeypatch.setattr(matmul, "library", lambda *given: ours)
+def test_torch_tells_of_layers_that_do_not_fit_together(matrices, monkeypatch):
+    monkeypatch.setattr(matmul, "library", lambda *given: matrices)
     with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
         rectified(torch.randn(70, 12), nn.Linear(12, 33), nn.Linear(34, 5))

@@ -82,7 +82,7 @@ static void multiply(int64_t rows, int64_t columns, int64_t depth, const float *
     }
 }
 
-/* `to` (columns, width): the transpose of `from` (rows, columns), and zeros behind it; columns and width in whole vectors. */
+/* `to` (columns, width): the transpose of `from` (rows, columns), and zeros behind it; both widths in whole vectors. */
 static void transpose(int64_t rows, int64_t columns, const float *from, int64_t row, float *to, int64_t width) {
     for (int64_t r = 0; r < width; r += LANES)
         for (int64_t c = 0; c < columns; c += LANES) turn(rows - r, from + r * row + c, row, to + c * width + r, width);

@@ -27,7 +27,7 @@ CHECK = "import sys; from regard.model.kernel import check; check(sys.argv[1])"
 def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(q kᵀ / √d) v, (B, H, T, d), as torch's fused kernel has it, by ours where it can."""
     ours = kernel().library if may_suit(q, k, v, mask) else None
-    if ours and fits(ours, q, k):
+    if ours and fits(ours, max(q.size(2), k.size(2)), q.size(3)):
         return ShortAttention.apply(ours, q, k, v, mask)  # pyright: ignore[reportReturnType]
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
@@ -41,9 +41,8 @@ def may_suit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
     return mask is None or plain(mask, torch.bool)
 
 
-def fits(ours: ctypes.CDLL, q: Tensor, k: Tensor) -> bool:
-    """Whether they are short, and the features of a head make whole vectors."""
-    length, features = max(q.size(2), k.size(2)), q.size(3)
+def fits(ours: ctypes.CDLL, length: int, features: int) -> bool:
+    """Whether sequences are short, and the features of a head make whole vectors."""
     return length <= ours.longest() and features <= ours.widest() and features % ours.lanes() == 0
 
 
@@ -54,13 +53,9 @@ class ShortAttention(torch.autograd.Function):
     def forward(ctx: Any, ours: ctypes.CDLL, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         q, k, v = (whole_rows(x) for x in (q, k, v))
         (B, H, T, d), S = q.shape, k.size(2)
-        may = Permission()
-        if mask is not None:
-            mask = mask.expand(B, H, T, S)
-            may = Permission(mask.data_ptr(), *mask.stride())
-        width = -(-T // ours.lanes()) * ours.lanes()
-        weights, output = q.new_empty(B, H, S, width), empty_like(q)
         sizes = Sizes(B, H, T, S, d)
+        weights, output = weights_for(ours, sizes), empty_like(q)
+        may = Permission.of(mask, sizes)
         ours.forward(sizes, array(q), array(k), array(v), may, weights.data_ptr(), array(output))
         ctx.save_for_backward(q, k, v, weights)
         ctx.ours, ctx.sizes = ours, sizes
@@ -75,6 +70,11 @@ class ShortAttention(torch.autograd.Function):
         given = array(q), array(k), array(v), weights.data_ptr(), array(gradient)
         ctx.ours.backward(ctx.sizes, *given, *(array(x) for x in found))
         return None, *found, None
+
+
+def weights_for(ours: ctypes.CDLL, n: Sizes) -> Tensor:
+    """Room for the weights, which the way back reads: a row for each key, in whole vectors."""
+    return torch.empty(n.B, n.H, n.S, -(-n.T // ours.lanes()) * ours.lanes(), dtype=torch.float32)
 
 
 def empty_like(x: Tensor) -> Tensor:
@@ -100,6 +100,14 @@ class Array(ctypes.Structure):
 
 class Permission(ctypes.Structure):
     _fields_ = [("at", ctypes.c_void_p), *((name, ctypes.c_int64) for name in ("sentence", "head", "query", "key"))]
+
+    @classmethod
+    def of(cls, mask: Tensor | None, n: Sizes) -> Permission:
+        """Valid as long as the mask is."""
+        if mask is None:
+            return cls()
+        mask = mask.expand(n.B, n.H, n.T, n.S)
+        return cls(mask.data_ptr(), *mask.stride())
 
 
 def array(x: Tensor) -> Array:

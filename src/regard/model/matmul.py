@@ -59,9 +59,7 @@ class Affine(torch.autograd.Function):
     def forward(ctx: Any, ours: ctypes.CDLL, x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
         ctx.ours = ours
         ctx.save_for_backward(x, matrix)
-        output = x.new_empty(*x.shape[:-1], len(matrix))
-        multiply(ours, rows_of(x), matrix.T, rows_of(output), begin=bias.expand(rows_of(output).shape))
-        return output
+        return mapped(ours, x, matrix, bias)
 
     @staticmethod
     @once_differentiable
@@ -69,6 +67,14 @@ class Affine(torch.autograd.Function):
         x, matrix = ctx.saved_tensors
         to_x, *others = back(ctx.ours, rows_of(gradients[0]), rows_of(x), matrix, ctx.needs_input_grad[1:])
         return None, None if to_x is None else to_x.view(x.shape), *others
+
+
+def mapped(ours: ctypes.CDLL, x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
+    """x Wᵀ + b, (…, N)."""
+    output = x.new_empty(*x.shape[:-1], len(matrix))
+    rows = rows_of(output)
+    multiply(ours, rows_of(x), matrix.T, rows, begin=bias.expand(rows.shape))
+    return output
 
 
 def back(
@@ -109,12 +115,11 @@ class Rectified(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, ours: ctypes.CDLL, x: Tensor, inner: Tensor, b1: Tensor, outer: Tensor, b2: Tensor) -> Tensor:
         given = rows_of(x)
-        hidden, output = given.new_empty(len(given), len(inner)), x.new_empty(*x.shape[:-1], len(outer))
+        hidden = given.new_empty(len(given), len(inner))
         multiply(ours, given, inner.T, hidden, begin=b1.expand(hidden.shape), gate=hidden)
-        multiply(ours, hidden, outer.T, rows_of(output), begin=b2.expand(len(given), -1))
         ctx.ours = ours
         ctx.save_for_backward(x, hidden, inner, outer)
-        return output
+        return mapped(ours, hidden, outer, b2).view(*x.shape[:-1], -1)
 
     @staticmethod
     @once_differentiable

@@ -41,9 +41,8 @@ static inline vector exponential(vector x) {
     return (vector)((whole)(e * (vector)power) & told);
 }
 
-/* A square of as many rows as a vector has numbers: its rows become columns. Of the last rows some may be missing: they
- * become zeros. Every second number, then every second pair, … of a row changes places with the one beside it of the row
- * that is so far below. */
+/* Some rows, as many as a vector has numbers or fewer, become columns, and missing ones zeros: every second number, then
+ * every second pair, … of a row changes places with the one before it of the row that is as far below. */
 #if LANES == 16
 #define EACH_LANE(OF, s)                                                                                              \
     OF(0, s), OF(1, s), OF(2, s), OF(3, s), OF(4, s), OF(5, s), OF(6, s), OF(7, s), OF(8, s), OF(9, s), OF(10, s),    \
