@@ -13,6 +13,7 @@ from regard.model import kernel, matmul
 from regard.model.attention import Attention
 from regard.model.cache import Kept
 from regard.model.mask import causal, padding
+from regard.model.matmul import Linear
 from regard.model.order import Rotary
 
 COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
@@ -46,7 +47,7 @@ def learned(attention: Attention, x: Tensor, memory: Tensor | None, mask: Tensor
 MASKS = {
     "none": None,
     "padding": padding(torch.tensor([13, 4, 1, 9, 2, 13, 6]), size=S),
-    "each query's": torch.rand(B, 1, T, S) < 0.6,
+    "each query's": torch.rand(B, 1, T, S, generator=torch.Generator().manual_seed(0)) < 0.6,
 }
 
 
@@ -127,3 +128,18 @@ def test_states_that_do_not_fit_are_refused_as_ever(width):
     ):
         with pytest.raises(RuntimeError):
             attention(x, memory)
+
+
+@pytest.mark.parametrize("part", ["qkv", "output"])
+def test_a_linear_map_of_ones_own_is_asked(width, part):
+    """As those are who adapt a trained network by what they hang in: it must not be passed by."""
+
+    class Silent(Linear):
+        def forward(self, input: Tensor) -> Tensor:
+            return torch.zeros(*input.shape[:-1], self.out_features)
+
+    attention, x = Attention(width, HEADS), torch.randn(B, T, width)
+    assert whole(attention(x))
+    torch.nn.init.ones_(attention.output.bias)
+    setattr(attention, part, Silent(width, getattr(attention, part).out_features))
+    torch.testing.assert_close(attention(x), torch.full_like(x, 1.0 if part == "qkv" else 0.0))

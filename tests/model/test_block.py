@@ -43,6 +43,21 @@ def test_feed_forward_is_equation_2(name: str, function):
     torch.testing.assert_close(feed_forward(x), by_hand)
 
 
+@pytest.mark.parametrize("part", ["inner", "outer"])
+def test_a_linear_map_of_ones_own_is_asked(part):
+    """As those are who adapt a trained network by what they hang in: it must not be passed by."""
+
+    class Silent(nn.Linear):
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            return torch.zeros(*input.shape[:-1], self.out_features)
+
+    feed_forward, x = FeedForward(WIDTH, 10), torch.randn(2, 3, WIDTH)
+    nn.init.ones_(feed_forward.outer.bias)
+    layer = getattr(feed_forward, part)
+    setattr(feed_forward, part, Silent(layer.in_features, layer.out_features))
+    torch.testing.assert_close(feed_forward(x), torch.full_like(x, 1.0 if part == "inner" else 0.0))
+
+
 def test_a_gated_feed_forward_is_llama_s():
     """SwiGLU, here without biases as Llama has it                                     Shazeer 2020, equation 6"""
     from transformers.models.llama.configuration_llama import LlamaConfig

@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 from regard.compiled import plain
 from regard.model import kernel, matmul
 from regard.model.kernel import Array, Permission, Sizes, weights_for
-from regard.model.matmul import back, mapped, rows_of
+from regard.model.matmul import back, mapped, ordinary, rows_of
 
 
 class Kernels(NamedTuple):
@@ -41,6 +41,8 @@ def kernels_for(
     x: Tensor, memory: Tensor | None, mask: Tensor | None, heads: int, qkv: nn.Linear, output: nn.Linear
 ) -> Kernels | None:
     """Ours, if both are for these: plain, of sizes that go together, short, and enough of them."""
+    if not ordinary(qkv, output):
+        return None
     told, width = x if memory is None else memory, x.size(-1)
     maps = matmul.library(x, told, qkv.weight, qkv.bias, output.weight, output.bias)
     if maps is None or not (x.dim() == told.dim() == 3 and len(x) == len(told) and told.size(-1) == width):

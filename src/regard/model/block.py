@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.model.attention import Attention
 from regard.model.cache import BlockCache, Cache
 from regard.model.dropout import Dropout
-from regard.model.matmul import Linear, rectified
+from regard.model.matmul import Linear, ordinary, rectified
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
@@ -35,7 +35,8 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.training and isinstance(self.activation, nn.ReLU) and not self.dropout.p:
+        whole = isinstance(self.activation, nn.ReLU) and not self.dropout.p and ordinary(self.inner, self.outer)
+        if self.training and whole:
             return rectified(x, self.inner, self.outer)
         return self.outer(self.dropout(self.activation(self.inner(x))))
 

@@ -32,6 +32,11 @@ class Linear(nn.Linear):
         return affine(input, self.weight, self.bias) if self.training else F.linear(input, self.weight, self.bias)
 
 
+def ordinary(*layers: nn.Module) -> bool:
+    """Whether these are linear maps and no more: what was hung in for one may do what its parameters do not tell."""
+    return all(type(layer) in (nn.Linear, Linear) for layer in layers)
+
+
 def affine(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
     """x Wᵀ + b, (…, N), by our kernel where it can; with a way back by it, too."""
     ours = library(x, matrix, bias)
