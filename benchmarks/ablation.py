@@ -39,7 +39,7 @@ VARIANTS: dict[str, list[str]] = {
     "random start": ["train.start=random"],
     "post-norm": ["model.norm=post", "train.learning_rate=2e-3"],
     "batches of 4,096": ["train.batch_tokens=4096"],
-    "8,000 pieces": ["tokenizer.size=8000"],
+    "4,000 pieces": ["tokenizer.size=4000"],
     "dropout 0.2": ["model.dropout=0.2"],
     "no label smoothing": ["train.label_smoothing=0"],
     "R-Drop": ["train.r_drop=3"],

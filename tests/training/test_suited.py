@@ -17,8 +17,8 @@ def sizes(settings: Settings) -> tuple[int, int, int]:
 
 
 def test_a_larger_corpus_gets_a_larger_network_and_vocabulary():
-    chosen = [suit(Settings(), [PAIR] * count) for count in (3_000, 300_000, 1_200_000)]
-    assert [sizes(each) for each in chosen] == [(128, 3, 4000), (256, 4, 8000), (512, 6, 16_000)]
+    chosen = [suit(Settings(), [PAIR] * count) for count in (3_000, 30_000, 300_000, 1_200_000)]
+    assert [sizes(each) for each in chosen] == [(128, 3, 4000), (128, 3, 8000), (256, 4, 8000), (512, 6, 16_000)]
 
 
 def test_less_time_gets_fewer_steps_and_in_the_end_a_smaller_network(monkeypatch):
@@ -27,6 +27,13 @@ def test_less_time_gets_fewer_steps_and_in_the_end_a_smaller_network(monkeypatch
     chosen = [suit(Settings(), [PAIR] * 300_000, seconds) for seconds in (hour, day, 2 * day)]
     assert [sizes(each)[0] for each in chosen] == [128, 256, 256]
     assert chosen[1].train.steps * 1.9 < chosen[2].train.steps
+
+
+def test_time_for_a_few_epochs_alone_gets_fewer_pieces(monkeypatch):
+    """Each is seen more often, and a step takes less."""
+    monkeypatch.setattr(suited, "operations_a_second", lambda: 150e9)
+    chosen = [suit(Settings(), [PAIR] * 90_000, seconds) for seconds in (60, 3600)]
+    assert [sizes(each) for each in chosen] == [(128, 3, 4000), (128, 3, 8000)]
 
 
 def test_a_faster_machine_does_more_in_the_same_time(monkeypatch):

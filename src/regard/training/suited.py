@@ -28,8 +28,10 @@ class Network(NamedTuple):
         return 6 * matrices * tokens
 
 
+SMALL = {"width": 128, "hidden": 512, "heads": 4, "layers": 3, "decoder_layers": 3}
 NETWORKS = (
-    Network(0, 10, 4000, 1024, {"width": 128, "hidden": 512, "heads": 4, "layers": 3, "decoder_layers": 3}),
+    Network(0, 10, 4000, 1024, SMALL),
+    Network(10_000, 10, 8000, 1024, SMALL),
     Network(200_000, 8, 8000, 4096, {"width": 256, "hidden": 1024, "heads": 4, "layers": 4, "decoder_layers": 4}),
     Network(1_000_000, 5, 16_000, 8192, {"width": 512, "hidden": 2048, "heads": 8, "layers": 6, "decoder_layers": 6}),
 )
