@@ -29,13 +29,6 @@ def test_less_time_gets_fewer_steps_and_in_the_end_a_smaller_network(monkeypatch
     assert chosen[1].train.steps * 1.9 < chosen[2].train.steps
 
 
-def test_time_for_a_few_epochs_alone_gets_fewer_pieces(monkeypatch):
-    """Each is seen more often, and a step takes less."""
-    monkeypatch.setattr(suited, "operations_a_second", lambda: 150e9)
-    chosen = [suit(Settings(), [PAIR] * 90_000, seconds) for seconds in (60, 3600)]
-    assert [sizes(each) for each in chosen] == [(128, 3, 4000), (128, 3, 8000)]
-
-
 def test_a_faster_machine_does_more_in_the_same_time(monkeypatch):
     def steps(speed: float) -> int:
         monkeypatch.setattr(suited, "operations_a_second", lambda: speed)

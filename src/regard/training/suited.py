@@ -28,10 +28,10 @@ class Network(NamedTuple):
         return 6 * matrices * tokens
 
 
-SMALL = {"width": 128, "hidden": 512, "heads": 4, "layers": 3, "decoder_layers": 3}
+SMALLEST = {"width": 128, "hidden": 512, "heads": 4, "layers": 3, "decoder_layers": 3}
 NETWORKS = (
-    Network(0, 10, 4000, 1024, SMALL),
-    Network(10_000, 10, 8000, 1024, SMALL),
+    Network(0, 10, 4000, 1024, SMALLEST),
+    Network(10_000, 10, 8000, 1024, SMALLEST),
     Network(200_000, 8, 8000, 4096, {"width": 256, "hidden": 1024, "heads": 4, "layers": 4, "decoder_layers": 4}),
     Network(1_000_000, 5, 16_000, 8192, {"width": 512, "hidden": 2048, "heads": 8, "layers": 6, "decoder_layers": 6}),
 )
@@ -54,7 +54,7 @@ def suit(settings: Settings, pairs: Sequence[Pair], seconds: float | None = None
     epochs = float(network.epochs)
     if seconds is not None:
         power = EFFICIENCY * seconds * operations_a_second()
-        while network is not NETWORKS[0] and power < network.work(network.epochs / 2 * tokens):
+        while network.sizes is not SMALLEST and power < network.work(network.epochs / 2 * tokens):
             network = NETWORKS[NETWORKS.index(network) - 1]
         epochs = power / network.work(tokens)
     given = settings.train.model_dump(include=settings.train.model_fields_set)
