@@ -1,6 +1,6 @@
 """Training speed on a CPU, beside those who train the same network: tokens a second, and share of the matmul peak.
 
-    .venv/bin/python benchmarks/train.py --sizes tiny,small,base --rounds 20 --threads 2
+    .venv/bin/python benchmarks/train.py --sizes tiny,small,base --threads 2
 
 Sides: regard; Hugging Face's MarianMTModel; torch.nn.Transformer; and Eole, if it can be imported. Eole 0.6 takes our
 torch as it is, but brings much that is not needed here, so it stays out of the project's environment:
@@ -86,6 +86,7 @@ VOCABULARY, BUDGET = 8000, 4096
 DROPOUT, SMOOTHING, CLIP = 0.1, 0.1, 1.0
 LONGEST = 256  # tokens of a sentence
 WARM_UP = 2  # steps of each side that are not timed
+ROUNDS = {"tiny": 100, "small": 40, "base": 20}  # timed steps; where they are short, memory takes dozens to settle
 
 
 # The sides: each computes the mean loss of a batch, in its own way, from parameters that were ours.
@@ -392,7 +393,7 @@ def random_batches(examples: Sequence[Example], count: int, seed: int = 1) -> li
     return [collate([examples[i] for i in group]) for group in islice(cycle(groups), count)]
 
 
-def conditions(threads: int, vocabulary: int, rounds: int) -> dict[str, Any]:
+def conditions(threads: int, vocabulary: int, rounds: dict[str, int]) -> dict[str, Any]:
     """Under what the figures were found."""
     names = ("LD_PRELOAD", "GLIBC_TUNABLES", "OMP_NUM_THREADS", "KMP_AFFINITY", "GOMP_CPU_AFFINITY")
     set_by_user = {k: v for k, v in os.environ.items() if k in names or k.startswith("MALLOC_")}
@@ -432,7 +433,7 @@ def main() -> None:
     parser.add_argument(
         "--sides", default="regard,Marian,torch,Eole", help="who takes part; who is missing is left out"
     )
-    parser.add_argument("--rounds", type=int, default=20, help="timed steps of each side")
+    parser.add_argument("--rounds", type=int, help=f"timed steps of each side; unless it is said, {ROUNDS}")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of torch, for all sides")
     parser.add_argument("--data", type=Path, default=DATA / "multi30k", help="folder of train.en.gz and train.de.gz")
     parser.add_argument("--json", action="store_true", help="print one JSON object in the place of tables")
@@ -443,13 +444,13 @@ def main() -> None:
     names = [name for name in given.sides.split(",") if installed(name)]
 
     examples, vocabulary = read_examples(given.data)
-    batches = random_batches(examples, WARM_UP + given.rounds)
-    found = conditions(given.threads, vocabulary, given.rounds)
+    rounds = {size: given.rounds or ROUNDS[size] for size in given.sizes.split(",")}
+    found = conditions(given.threads, vocabulary, rounds)
     if not given.json:
         print("; ".join(f"{name}: {value}" for name, value in found.items()))
     results = []
-    for size in given.sizes.split(","):
-        rows, peak = measure(size, names, batches, vocabulary)
+    for size, count in rounds.items():
+        rows, peak = measure(size, names, random_batches(examples, WARM_UP + count), vocabulary)
         results.append({"size": size, "peak": peak, "sides": [row._asdict() for row in rows]})
         if not given.json:
             show(rows, peak)
