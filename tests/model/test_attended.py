@@ -5,6 +5,7 @@ import shutil
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.utils import prune
 
 from regard import compiled
 from regard.compiled import Kernel
@@ -143,3 +144,14 @@ def test_a_linear_map_of_ones_own_is_asked(width, part):
     torch.nn.init.ones_(attention.output.bias)
     setattr(attention, part, Silent(width, getattr(attention, part).out_features))
     torch.testing.assert_close(attention(x), torch.full_like(x, 1.0 if part == "qkv" else 0.0))
+
+
+@pytest.mark.parametrize("part", ["qkv", "output"])
+def test_what_is_pruned_stays_pruned(width, part):
+    """A hook makes its matrix anew before each use, from what is learned and a mask."""
+    attention, x = Attention(width, HEADS), torch.randn(B, T, width)
+    layer = getattr(attention, part)
+    prune.random_unstructured(layer, "weight", amount=0.5)
+    with torch.no_grad():
+        layer.weight_orig *= 2  # a step of learning
+    torch.testing.assert_close(attention(x), attention.eval()(x))

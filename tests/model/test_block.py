@@ -9,6 +9,7 @@ from torch import nn
 
 from regard.model.attention import Attention
 from regard.model.block import ACTIVATIONS, Block, FeedForward, Gated, PostNorm, PreNorm, Stack
+from regard.model.listening import listening
 from regard.model.mask import causal
 
 WIDTH = 6
@@ -56,6 +57,16 @@ def test_a_linear_map_of_ones_own_is_asked(part):
     layer = getattr(feed_forward, part)
     setattr(feed_forward, part, Silent(layer.in_features, layer.out_features))
     torch.testing.assert_close(feed_forward(x), torch.full_like(x, 1.0 if part == "inner" else 0.0))
+
+
+@pytest.mark.parametrize("part", ["inner", "activation", "outer"])
+def test_who_listens_to_a_part_in_training_hears_it(part):
+    feed_forward, heard = FeedForward(WIDTH, 10), []
+    x = torch.randn(2, 3, WIDTH)
+    feed_forward(x)
+    with listening([(part, getattr(feed_forward, part))], lambda name, *_: heard.append(name)):
+        feed_forward(x)
+    assert heard == [part]
 
 
 def test_a_gated_feed_forward_is_llama_s():

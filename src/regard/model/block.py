@@ -35,8 +35,7 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        whole = isinstance(self.activation, nn.ReLU) and not self.dropout.p and ordinary(self.inner, self.outer)
-        if self.training and whole:
+        if self.training and not self.dropout.p and ordinary(self.inner, self.activation, self.outer):
             return rectified(x, self.inner, self.outer)
         return self.outer(self.dropout(self.activation(self.inner(x))))
 

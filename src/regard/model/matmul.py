@@ -23,6 +23,7 @@ from regard.trial import quickest
 SOURCE = Path(__file__).with_suffix(".c")
 CHECK = "import sys; from regard.model.matmul import check; check(sys.argv[1])"
 FEW = 64  # rows, below which the way into the kernel costs more than it brings
+HOOKS = "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"
 
 
 class Linear(nn.Linear):
@@ -33,8 +34,9 @@ class Linear(nn.Linear):
 
 
 def ordinary(*layers: nn.Module) -> bool:
-    """Whether these are linear maps and no more: what was hung in for one may do what its parameters do not tell."""
-    return all(type(layer) in (nn.Linear, Linear) for layer in layers)
+    """Whether these are linear maps and rectifiers and no more: other layers, and hooks, ask to be called."""
+    known = all(type(layer) in (nn.Linear, Linear, nn.ReLU) for layer in layers)
+    return known and not any(getattr(layer, hooks) for layer in layers for hooks in HOOKS)
 
 
 def affine(x: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
