@@ -14,9 +14,9 @@ from functools import cache
 import torch
 
 
-def workers(count: int) -> ThreadPoolExecutor:
-    """So many, made once; where torch has more threads than that, each worker gets several."""
-    return pool(count, max(1, torch.get_num_threads() // count))
+def workers(count: int, cores: int | None = None) -> ThreadPoolExecutor:
+    """So many, made once, on so many cores or as many as torch has threads; where these are more, each gets several."""
+    return pool(count, max(1, (cores or torch.get_num_threads()) // count))
 
 
 @cache

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from regard import compiled
 from regard.compiled import Kernel
 from regard.model import matmul
-from regard.model.matmul import Linear, affine, multiply, product, rectified
+from regard.model.matmul import Linear, affine, multiply, orthogonal, product, rectified
+from regard.training.optimizer import ROUNDS
 
 COMPILER = next(filter(None, map(shutil.which, compiled.COMPILERS)), None)
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")
@@ -117,6 +118,33 @@ def test_a_product_is_new_or_put_or_added(multiplying):
     torch.testing.assert_close(product(a, b), a @ b)
     torch.testing.assert_close(product(a, b, out, add=True), 2 * a @ b, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(product(a, b, out), a @ b)
+
+
+def test_a_product_is_put_where_columns_lie_apart(multiplying):
+    a, b, whole = torch.randn(70, 11), torch.randn(11, 35), torch.full((70, 2 * 35), 7.0)
+    product(a, b, whole[:, ::2])
+    torch.testing.assert_close(whole[:, ::2], a @ b, rtol=1e-4, atol=1e-4)
+    assert (whole[:, 1::2] == 7).all()
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    count=st.integers(1, 4),
+    rows=st.integers(1, 70),
+    more=st.integers(0, 90),
+    turned=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_matrices_are_turned_round_by_round_as_in_double_precision(multiplying, count, rows, more, turned, seed):
+    draw = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, rows, rows + more, generator=draw) / (2 * rows + more)
+    given = x.mT.contiguous().mT if turned else x.clone()
+    expected = x.double()
+    for a, b, c in ROUNDS:
+        gram = expected @ expected.mT
+        expected = a * expected + (b * gram + c * gram @ gram) @ expected
+    torch.testing.assert_close(orthogonal(given, ROUNDS), expected.float(), rtol=1e-3, atol=1e-4)
+    assert torch.equal(given, x), "what is given stays as it is"
 
 
 def test_what_is_of_another_kind_is_left_to_torch(multiplying):

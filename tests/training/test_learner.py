@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 import torch
@@ -17,9 +17,11 @@ from regard.precision import choose
 from regard.training.crew import Crew
 from regard.training.learner import Learner
 from regard.training.objective import Translating
+from regard.workers import threads as torch_threads
 
 CPU = torch.device("cpu")
 WIDTH, VOCABULARY = 24, 50
+PAPER = TrainConfig()
 
 
 def a_batch(rows: int = 7, seed: int = 3) -> PairBatch:
@@ -31,14 +33,13 @@ def a_batch(rows: int = 7, seed: int = 3) -> PairBatch:
     return collate([Example(ids(5 + row), ids(9 - row)) for row in range(rows)])
 
 
-def learner(threads: int, **dropouts: float) -> Learner:
+def learner(threads: int, dropouts: Mapping[str, float] | None = None, settings: TrainConfig = PAPER) -> Learner:
     torch.manual_seed(5)
     sizes = {"width": WIDTH, "hidden": 40, "heads": 3, "layers": 2}
     vocabularies = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
-    config = TranslatorConfig.model_validate({**sizes, **vocabularies, "dropout": 0.0, **dropouts})
-    made = Learner(Translator(config), TrainConfig(), choose("float32", CPU, WIDTH), Translating(TrainConfig()))
-    made.crew.threads = threads
-    return made
+    config = TranslatorConfig.model_validate({**sizes, **vocabularies, "dropout": 0.0, **(dropouts or {})})
+    with torch_threads(threads):
+        return Learner(Translator(config), settings, choose("float32", CPU, WIDTH), Translating(settings))
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +48,7 @@ def small_parts(monkeypatch):
 
 
 def moved(threads: int, steps: int = 3, **dropouts: float) -> dict[str, torch.Tensor]:
-    made = learner(threads, **dropouts)
+    made = learner(threads, dropouts)
     torch.manual_seed(11)
     for seed in range(steps):
         made.step([a_batch(seed=seed), a_batch(4, seed=seed + 9)], rate=1e-2)
@@ -62,6 +63,29 @@ def test_several_workers_take_the_step_that_one_takes(threads):
     assert several.tokens == one.tokens
     assert several.surprise == pytest.approx(one.surprise, rel=1e-5)
     assert several.gradient == pytest.approx(one.gradient, rel=1e-4)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_workers_turn_matrices_as_one_thread_does(threads):
+    """Muon, which gives each of them some; to the last bit if they all compute in the same way."""
+    settings = TrainConfig(optimizer="muon", weight_decay=0.1)
+    alone, together = learner(1, settings=settings), learner(threads, settings=settings)
+    gradients = {name: torch.randn_like(p) for name, p in alone.model.named_parameters()}
+    for made in (alone, together):
+        for name, p in made.model.named_parameters():
+            p.grad = gradients[name].clone()
+        with torch_threads(1):
+            for _ in range(2):
+                made.optimizers[0].step()
+    moved = dict(together.model.named_parameters())
+    for name, p in alone.model.named_parameters():
+        torch.testing.assert_close(moved[name], p, rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_leaves_torch_its_threads():
+    with torch_threads(3):
+        learner(3).step([a_batch()], rate=0.0)
+        assert torch.get_num_threads() == 3
 
 
 @pytest.mark.parametrize("dropouts", [{"dropout": 0.3}, {"attention_dropout": 0.3}, {"activation_dropout": 0.3}])

@@ -8,7 +8,7 @@ import torch
 
 from regard.config import TrainConfig, TranslatorConfig
 from regard.model.translator import Translator
-from regard.training.optimizer import Muon, optimizers_of, orthogonal
+from regard.training.optimizer import Muon, optimizers_of, turned
 
 SIZES: dict[str, Any] = {
     "source_vocabulary": 17,
@@ -40,9 +40,9 @@ def test_an_orthogonal_direction_keeps_singular_vectors_and_evens_out_singular_v
     """Against the singular value decomposition, for wide and for tall matrices."""
     for rows, columns in ((5, 9), (9, 5), (7, 7)):
         matrices = torch.randn(3, rows, columns)
-        turned = orthogonal(matrices)
+        found = turned(matrices)
         u, _, vh = torch.linalg.svd(matrices, full_matrices=False)
-        inner = u.mT @ turned @ vh.mT
+        inner = u.mT @ found @ vh.mT
         off = inner - torch.diag_embed(inner.diagonal(dim1=1, dim2=2))
         assert off.abs().max() < 1e-4, "the same singular vectors"
         values = inner.diagonal(dim1=1, dim2=2)
@@ -54,10 +54,10 @@ def test_singular_values_from_a_hundredth_on_come_near_one():
     """Of a matrix whose largest is 1; what is smaller is on its way."""
     values = torch.cat([torch.logspace(-2, 0, 40), torch.tensor([0.002, 0.005])])
     values /= values.norm()
-    turned = orthogonal(torch.diag(values).unsqueeze(0))[0].diagonal()
-    assert turned[values >= 0.01].min() > 0.7
-    assert turned.max() < 1.3
-    assert turned[-2] > 40 * values[-2]
+    found = turned(torch.diag(values).unsqueeze(0))[0].diagonal()
+    assert found[values >= 0.01].min() > 0.7
+    assert found.max() < 1.3
+    assert found[-2] > 40 * values[-2]
 
 
 def test_a_step_by_muon_is_its_equation():
@@ -75,8 +75,8 @@ def test_a_step_by_muon_is_its_equation():
         for number, (gradient, parts) in enumerate(zip(gradients, (1, 3), strict=True)):
             momentum[number] = 0.95 * momentum[number] + 0.05 * gradient
             direction = 0.05 * gradient + 0.95 * momentum[number]
-            turned = torch.cat([orthogonal(part.unsqueeze(0))[0] for part in direction.chunk(parts)])
+            straight = torch.cat([turned(part.unsqueeze(0))[0] for part in direction.chunk(parts)])
             longest = max(direction.chunk(parts)[0].shape)
-            expected[number] = expected[number] * (1 - 0.1 * 0.2) - 0.1 * 0.2 * longest**0.5 * turned
+            expected[number] = expected[number] * (1 - 0.1 * 0.2) - 0.1 * 0.2 * longest**0.5 * straight
     torch.testing.assert_close(single.detach(), expected[0])
     torch.testing.assert_close(triple.detach(), expected[1])

@@ -146,3 +146,20 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, matrix a, matrix b, 
         }
     }
 }
+
+/* Matrices X (rows, columns), one behind the other, come near what only rotates, by rounds of three coefficients each:
+ * G = X Xᵀ, and X becomes ((c G + b I) G + a I) X. There is room for 3 rows² + rows · columns floats. */
+void orthogonal(int64_t count, int64_t rows, int64_t columns, float *x, int64_t rounds, const float *abc, float *room) {
+    int64_t square = rows * rows;
+    float *gram = room, *inner = gram + square, *outer = inner + square, *turned = outer + square;
+    for (; count > 0; count--, x += rows * columns)
+        for (const float *now = abc; now < abc + 3 * rounds; now += 3) {
+            multiply(rows, rows, columns, (matrix){x, columns, 1}, (matrix){x, 1, columns}, (result){gram, rows});
+            for (int64_t i = 0; i < square; i++) inner[i] = now[2] * gram[i];
+            for (int64_t i = 0; i < square; i += rows + 1) inner[i] += now[1];
+            multiply(rows, rows, rows, (matrix){inner, rows, 1}, (matrix){gram, rows, 1}, (result){outer, rows});
+            for (int64_t i = 0; i < square; i += rows + 1) outer[i] += now[0];
+            multiply(rows, columns, rows, (matrix){outer, rows, 1}, (matrix){x, columns, 1}, (result){turned, columns});
+            memcpy(x, turned, rows * columns * sizeof(float));
+        }
+}

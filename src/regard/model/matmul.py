@@ -145,7 +145,7 @@ def rows_of(x: Tensor) -> Tensor:
 
 def product(a: Tensor, b: Tensor, out: Tensor | None = None, *, add: bool = False) -> Tensor:
     """a b of two matrices, a new one or put into `out`, or added to it; by our kernel where it can."""
-    ours = library(a, b)
+    ours = library(a, b) if out is None or out.stride(1) == 1 else None
     if ours and a.size(1) == len(b) and 1 in a.stride():
         to = a.new_empty(len(a), b.size(1)) if out is None else out
         return multiply(ours, a, b, to, begin=out if add else None)
@@ -163,6 +163,31 @@ def multiply(
     to = Result(out.data_ptr(), out.stride(0), *first, None if gate is None else gate.data_ptr())
     ours.multiply(rows, columns, depth, matrix_of(a), matrix_of(b), to)
     return out
+
+
+def orthogonal(x: Tensor, rounds: Sequence[tuple[float, float, float]]) -> Tensor:
+    """Of each X of (K, rows, columns), rows ≤ columns, what becomes of it round by round, by our kernel where it can:
+
+    X ← (a I + b G + c G²) X,  G = X Xᵀ
+    """
+    if ours := library(x):
+        return orthogonalise(ours, x.clone(memory_format=torch.contiguous_format), rounds)
+    return orthogonal_by_torch(x, rounds)
+
+
+def orthogonal_by_torch(x: Tensor, rounds: Sequence[tuple[float, float, float]]) -> Tensor:
+    for a, b, c in rounds:
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x
+
+
+def orthogonalise(ours: ctypes.CDLL, x: Tensor, rounds: Sequence[tuple[float, float, float]]) -> Tensor:
+    """The same in place."""
+    (count, rows, columns), abc = x.shape, torch.tensor(rounds)
+    room = x.new_empty(3 * rows**2 + rows * columns)
+    ours.orthogonal(count, rows, columns, x.data_ptr(), len(rounds), abc.data_ptr(), room.data_ptr())
+    return x
 
 
 # What passes between Python and C: see matmul.c.
@@ -186,7 +211,11 @@ def matrix_of(x: Tensor) -> Matrix:
     return Matrix(x.data_ptr(), *x.stride())
 
 
-TAKES = {"multiply": [ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, Matrix, Matrix, Result]}
+COUNT, NUMBERS = ctypes.c_int64, ctypes.c_void_p
+TAKES = {
+    "multiply": [COUNT, COUNT, COUNT, Matrix, Matrix, Result],
+    "orthogonal": [COUNT, COUNT, COUNT, NUMBERS, COUNT, NUMBERS, NUMBERS],
+}
 
 
 # Where it comes from.
@@ -214,5 +243,9 @@ def check(path: str) -> None:
             torch.testing.assert_close(gated, (2 * expected) * (out > 0), rtol=1e-3, atol=1e-3)
             seconds = quickest(lambda a=a, b=b, out=out: multiply(ours, a, b, out), lambda a=a, b=b: torch.mm(a, b))
             own, others = own + seconds[0], others + seconds[1]
+    x, rounds = torch.randn(3, 70, 130) / 100, [(3.0, -4.0, 2.0), (2.0, -1.5, 0.5)]
+    torch.testing.assert_close(
+        orthogonalise(ours, x.clone(), rounds), orthogonal_by_torch(x, rounds), rtol=1e-3, atol=1e-3
+    )
     if own > others:
         print(f"ours takes {own / others:.2f} × as long here")

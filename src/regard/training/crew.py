@@ -9,7 +9,7 @@ import torch
 
 from regard.data.batch import Batch
 from regard.model.dropout import drawing_from
-from regard.workers import workers
+from regard.workers import threads, workers
 
 LEAST = 400  # tokens of work in a part: below, more parts cost more than they bring
 
@@ -33,7 +33,9 @@ class Crew:
     def each(self, work: Callable[[Batch], T], parts: Sequence[Batch]) -> Iterator[T]:
         """What the work gives for every part, in their order."""
         if len(parts) == 1:
-            yield work(parts[0])
+            with threads(self.threads):
+                done = work(parts[0])
+            yield done
             return
 
         def draw_and_work(part: Batch, seed: int) -> T:
@@ -41,4 +43,4 @@ class Crew:
                 return work(part)
 
         seeds = torch.randint(2**62, (len(parts),)).tolist()
-        yield from workers(len(parts)).map(draw_and_work, parts, seeds)
+        yield from workers(len(parts), self.threads).map(draw_and_work, parts, seeds)

@@ -16,6 +16,7 @@ from regard.precision import Precision
 from regard.training.crew import Crew
 from regard.training.objective import Objective
 from regard.training.optimizer import optimizers_of
+from regard.workers import threads
 
 
 class Step(NamedTuple):
@@ -35,14 +36,22 @@ def add_gradients(parameters: Sequence[nn.Parameter], gradients: Sequence[Tensor
 class Learner:
     def __init__(self, model: nn.Module, settings: TrainConfig, precision: Precision, objective: Objective[Any, Any]):
         self.model, self.settings, self.precision, self.objective = model, settings, precision, objective
-        self.optimizers = optimizers_of(model, settings)
-        self.scaler = precision.scaler()
         self.crew = Crew(precision.device)
+        self.optimizers = optimizers_of(model, settings, self.crew.threads)
+        self.scaler = precision.scaler()
         self.mean = {name: p.detach().clone() for name, p in model.named_parameters()} if settings.ema else {}
         self.steps = 0
 
     def step(self, batches: Sequence[Batch], rate: float) -> Step:
-        """One step by the gradient over all tokens of the batches."""
+        """One step by the gradient over all tokens of the batches.
+
+        What is left beside the crew's work is little, and one thread does it: torch's others, once they have had a
+        share in something, wait for more in a loop that takes several milliseconds from a worker.
+        """
+        with threads(1):
+            return self.stepped(batches, rate)
+
+    def stepped(self, batches: Sequence[Batch], rate: float) -> Step:
         self.model.train()
         learned = [p for p in self.model.parameters() if p.requires_grad]
         tokens = sum(batch.tokens for batch in batches)
