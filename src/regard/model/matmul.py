@@ -1,7 +1,7 @@
 """Matrices multiplied in training by a kernel in C, compiled on the machine that runs it; by torch where there is none.
 
 The matmuls are three quarters and more of a training step. On some processors torch's, which are made for others, leave
-a tenth and more of what they could do; there ours are used: the trial measures both. A thread computes its own.
+a tenth of what they could do, or half; there ours are used: the trial measures both. A thread computes its own.
 """
 
 from __future__ import annotations
