@@ -11,7 +11,8 @@ on the test set of 2016 with beam 5, as sacreBLEU does, and as older papers did,
 --together, the networks of all seeds also decide together, which takes as long to train as all of them. With
 --one-core, one thread in this process is given twice the time, counted by the processor and not by the clock: as much
 processor time on a busy machine, where two of these can run side by side. What is done already is not done again:
-results.jsonl in the output folder has a line for each. The picture shows those by the clock, or with --one-core those.
+results.jsonl in the output folder has a line for each. The picture shows those of one language, by the clock or with
+--one-core those.
 """
 
 from __future__ import annotations
@@ -160,28 +161,31 @@ def alone(result: dict[str, Any]) -> bool:
     return isinstance(result["seed"], int)
 
 
-def draw(done: list[dict[str, Any]], path: Path) -> None:
+def draw(done: list[dict[str, Any]], into: str, path: Path) -> None:
     """BLEU against the minutes that were given, every run a dot, their means a line, and several together a star."""
     figure = Figure(figsize=(7.0, 4.4), layout="constrained")
     axes = figure.subplots()
-    for into, (name, colour) in LANGUAGES.items():
-        scores: dict[float, list[float]] = defaultdict(list)
-        for each in done:
-            if each["into"] == into and not each["recipe"] and alone(each):
-                scores[seconds_in(each["time"]) / 60].append(each["bleu"])
-        if scores:
-            minutes = sorted(scores)
-            axes.plot(minutes, [mean(scores[each]) for each in minutes], color=colour, label=f"English → {name}")
-            dots = [(each, score) for each in minutes for score in scores[each]]
-            axes.plot(*zip(*dots, strict=True), "o", color=colour, markersize=4)
-        for each in done:
-            if each["into"] == into and not alone(each):
-                count = len(each["seed"].split(" + "))
-                label = f"{count} networks of {each['time']} together"
-                at = count * seconds_in(each["time"]) / 60, each["bleu"]
-                axes.plot(*at, "*", color=colour, markersize=11, label=label)
+    name, colour = LANGUAGES[into]
+    scores: dict[float, list[float]] = defaultdict(list)
+    for each in done:
+        if not each["recipe"] and alone(each):
+            scores[seconds_in(each["time"]) / 60].append(each["bleu"])
+    minutes = sorted(scores)
+    axes.plot(minutes, [mean(scores[each]) for each in minutes], color=colour, label=f"English → {name}")
+    for each in minutes:
+        axes.plot([each] * len(scores[each]), scores[each], "o", color=colour, markersize=4)
+    longest = max((each["minutes"] for each in done), default=0)
+    for each in done:
+        if not alone(each):
+            count = len(each["seed"].split(" + "))
+            at = count * seconds_in(each["time"]) / 60, each["bleu"]
+            axes.plot(*at, "*", color=colour, markersize=11)
+            side = "center" if at[0] < 0.8 * longest else "right"
+            label = f"{count} networks of {each['time']} together"
+            axes.annotate(label, at, (0, 8), textcoords="offset points", ha=side)
     axes.set(xlabel="minutes, all in all", ylabel="BLEU, test set of 2016, beam 5")
     axes.set_xlim(left=0)
+    axes.margins(y=0.1)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="lower right")
@@ -219,7 +223,8 @@ def main() -> None:
             note(together([group[seed] for seed in given.seeds], given.out))
     print(told(done))
     if given.picture:
-        draw([each for each in done if each["one_core"] == given.one_core], given.picture)
+        alike = [each for each in done if (each["into"], each["one_core"]) == (given.into, given.one_core)]
+        draw(alike, given.into, given.picture)
 
 
 if __name__ == "__main__":
