@@ -67,7 +67,7 @@ def test_several_workers_take_the_step_that_one_takes(threads):
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_workers_turn_matrices_as_one_thread_does(threads):
-    """Muon, which gives each of them some; to the last bit if they all compute in the same way."""
+    """Muon, which gives each of them some."""
     settings = TrainConfig(optimizer="muon", weight_decay=0.1)
     alone, together = learner(1, settings=settings), learner(threads, settings=settings)
     gradients = {name: torch.randn_like(p) for name, p in alone.model.named_parameters()}
